@@ -1,0 +1,3 @@
+"""What every test below this folder may use."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,136 @@
+"""Speed of one case against a baseline: who may fail it, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from harness.model.measurement import Estimate, Sample
+from harness.model.outcome import Outcome
+from harness.model.verdict import CheckResult
+from harness.stats.change import Change, Decision, compare_samples
+from harness.units import count_text, duration_text, percent_text, ratio_text
+
+__all__ = ["QUIET_BETWEEN_RUNS", "THROUGHPUT_CHECK", "compare_throughput", "untimed"]
+
+THROUGHPUT_CHECK = "throughput"
+
+QUIET_BETWEEN_RUNS = 0.0056
+"""Standard deviation of the log time of unchanged code from run to run on a quiet machine: what CodSpeed
+published in 2025 for its bare-metal runners. Assumed for raw times only where the user vouches for them."""
+
+_FROZEN_PEER = "give the case a frozen peer and save the baseline again"
+
+
+def untimed(then: Sample | None, now: Sample | None, *, name: str) -> CheckResult:
+    """The result where a side has no timings: inconclusive if the baseline has them, else skipped."""
+    outcome, summary, next_step = Outcome.SKIPPED, "this case is not timed", ""
+    if then is not None:
+        outcome = Outcome.INCONCLUSIVE
+        summary = f"timed in baseline {name!r}, but not now"
+        next_step = "time it too, or save the baseline again"
+    elif now is not None:
+        summary = f"baseline {name!r} has no timings of this case"
+        next_step = "save the baseline again to keep its speed"
+    return CheckResult(
+        check=THROUGHPUT_CHECK, outcome=outcome, summary=summary, evidence="", next_step=next_step
+    )
+
+
+def compare_throughput(
+    then: Sample,
+    now: Sample,
+    *,
+    name: str,
+    fail_over: float,
+    confidence: float = 0.95,
+    trust_raw: bool = False,
+) -> CheckResult:
+    """Hold the timings ``now`` against those of baseline ``name``.
+
+    Fails only where the whole interval of the slowdown lies beyond ``1 + fail_over``, and for raw timings
+    (no frozen peer on both sides) only with ``trust_raw``, which also takes them for those of a quiet
+    machine. Passes where the whole interval lies at or below it. Costs one bootstrap, a millisecond.
+    """
+    raw = not (then.peer_ns and now.peer_ns)
+    change = compare_samples(
+        now,
+        then,
+        margin=fail_over,
+        confidence=confidence,
+        between_runs=QUIET_BETWEEN_RUNS if raw and trust_raw else None,
+    )
+    certain = change.ratio is not None and change.ratio.confidence >= confidence
+    outcome = _outcome(change, certain=certain, trust_raw=trust_raw)
+    return CheckResult(
+        check=THROUGHPUT_CHECK,
+        outcome=outcome,
+        summary=_summary(change, outcome, name=name, certain=certain),
+        evidence=_evidence(change, then, now),
+        details=tuple(_details(then, now)),
+        next_step=_next_step(change, outcome, certain=certain),
+    )
+
+
+def _outcome(change: Change, *, certain: bool, trust_raw: bool) -> Outcome:
+    """A regression must be certain to fail; so must its absence be to pass."""
+    if change.ratio is None or not certain:
+        return Outcome.INCONCLUSIVE
+    if change.ratio.high <= 1 + change.margin:
+        return Outcome.PASSED
+    if change.decision is Decision.REGRESSED and (trust_raw or not change.raw):
+        return Outcome.FAILED
+    return Outcome.INCONCLUSIVE
+
+
+def _summary(change: Change, outcome: Outcome, *, name: str, certain: bool) -> str:
+    if change.ratio is None:
+        return f"not comparable with baseline {name!r}: {change.reason}"
+    figures = f"{_interval(change.ratio)} the time per call of baseline {name!r}"
+    if not certain:
+        return f"too few rounds to tell: {figures}"
+    if outcome is Outcome.FAILED:
+        slower = percent_text(1 / change.ratio.value - 1, signed=True)
+        return f"{figures}, at most {ratio_text(1 + change.margin)} is allowed; throughput {slower}"
+    if outcome is Outcome.PASSED:
+        gain = change.decision is Decision.IMPROVED
+        allowed = f"at most {ratio_text(1 + change.margin)} is allowed"
+        return f"faster: {figures}" if gain else f"{figures}, {allowed}"
+    if change.decision is Decision.REGRESSED:
+        return f"{figures}, but raw times cannot tell slow code from a slow machine"
+    return f"cannot tell: {figures}, and {ratio_text(1 + change.margin)} is the most allowed"
+
+
+def _interval(ratio: Estimate) -> str:
+    return f"{ratio_text(ratio.value)} ({ratio_text(ratio.low)} to {ratio_text(ratio.high)})"
+
+
+def _evidence(change: Change, then: Sample, now: Sample) -> str:
+    if change.ratio is None:
+        return ""
+    against = "raw times" if change.raw else "ratios to the frozen peer"
+    rounds = f"{count_text(len(then.call_ns), 'round')} then, {len(now.call_ns):,} now"
+    return f"{percent_text(change.ratio.confidence)} interval of {against}, {rounds}, {now.timer}"
+
+
+def _details(then: Sample, now: Sample) -> Iterator[str]:
+    """The plain medians, so that a reader sees how much of a change is the machine's."""
+    for what, before, after in (
+        ("call", then.call_ns, now.call_ns),
+        ("frozen peer", then.peer_ns, now.peer_ns),
+    ):
+        texts = [duration_text(median(side)) if side else "not timed" for side in (before, after)]
+        yield f"median time of the {what}: {texts[0]} then, {texts[1]} now"
+
+
+def _next_step(change: Change, outcome: Outcome, *, certain: bool) -> str:
+    if outcome is Outcome.FAILED:
+        return "make it as fast as it was, or save the baseline again if this is meant"
+    if outcome is Outcome.PASSED:
+        faster = change.decision is Decision.IMPROVED
+        return "save the baseline again to keep the gain" if faster else ""
+    if change.ratio is None:
+        return "save the baseline again"
+    if certain and change.raw:
+        return f"{_FROZEN_PEER}, or vouch for the machine (--trust-raw)"
+    return "time longer, then and now"

@@ -1,0 +1,1 @@
+"""Timing a case: warm-up, calibration, rounds, interleaving with a frozen peer."""

@@ -1,0 +1,1 @@
+"""Trace and budget in, results out: pure functions."""

@@ -1,0 +1,67 @@
+"""The ``harness`` command: one file per verb, one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+from harness import __version__
+from harness.cli.baseline import baseline_command
+from harness.cli.doctor import doctor_command
+from harness.cli.options import debug_option
+from harness.cli.run import run_command
+from harness.cli.status import INTERRUPTED_STATUS
+from harness.cli.workloads import workloads_command
+from harness.errors import ExitCode, HarnessError
+
+__all__ = ["command", "main"]
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=(
+        "Exit status: 0 passed, 1 failed, 2 usage or a bad file, 3 not available here, "
+        "4 inconclusive, 130 interrupted."
+    ),
+)
+@click.version_option(__version__, prog_name="harness")
+@debug_option
+def command() -> None:
+    """Prove that a GPU op is right, stays on the device, and is as fast as it was."""
+
+
+for verb in (run_command, baseline_command, workloads_command, doctor_command):
+    command.add_command(verb)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit status; an error is one line on standard error."""
+    argv = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in argv
+    if str(Path.cwd()) not in sys.path:
+        # A console script starts without the working folder, where `package.module:WORKLOAD` mostly is.
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        status = command.main(args=argv, prog_name="harness", standalone_mode=False)
+    except HarnessError as error:
+        if debug:
+            traceback.print_exc()
+        return _refuse(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        return _refuse("interrupted", INTERRUPTED_STATUS)
+    except BrokenPipeError:
+        # The reader of our output left (`harness run | head`); the exit status still has to say so.
+        sys.stderr.close()
+        return int(ExitCode.USAGE)
+    return int(status or 0)
+
+
+def _refuse(message: str, status: int) -> int:
+    click.echo(f"harness: {message}", err=True)
+    return int(status)

@@ -1,0 +1,1 @@
+"""Where arrays live and which probe watches the boundary there."""

@@ -1,0 +1,61 @@
+"""The seam between the harness and the places where arrays live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from harness.model.budget import Quantity
+from harness.probes.base import Probe
+
+__all__ = ["Device", "Plant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """An action that must be seen by any probe worth trusting, and exactly what it must look like."""
+
+    name: str
+    action: Callable[[], None]
+    expected: Mapping[Quantity, int]
+
+
+class Device(Protocol):
+    """Where the arrays of a workload live.
+
+    ``probe`` is ``None`` where there is no boundary to watch. All methods may be called any number of
+    times, in any order, from the thread that runs the workload.
+    """
+
+    @property
+    def name(self) -> str:
+        """As given on the command line: ``"cpu"``, ``"simulated"``, ``"cuda:0"``."""
+        ...
+
+    @property
+    def probe(self) -> Probe | None:
+        """What watches this device's boundary."""
+        ...
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> Any:
+        """A copy of a host array in this device's memory, same shape, dtype and memory order."""
+        ...
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """A host copy of an array of this device; ``TypeError`` for anything else."""
+        ...
+
+    def owns(self, value: object) -> bool:
+        """Whether ``value`` is an array in this device's memory."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until all work given to the device is done."""
+        ...
+
+    def plants(self) -> tuple[Plant, ...]:
+        """The positive controls of this device's probe: a D2H copy, a wait, a pageable "async" copy."""
+        ...

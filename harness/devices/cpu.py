@@ -1,0 +1,40 @@
+"""Plain NumPy: values and timing. There is no boundary here, so nothing can be said about traffic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.devices.base import Plant
+from harness.probes.base import Probe
+
+__all__ = ["CpuDevice"]
+
+
+class CpuDevice:
+    """The host itself."""
+
+    name = "cpu"
+    probe: Probe | None = None
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """A copy, so that a workload cannot change the inputs it will be judged by."""
+        return array.copy(order="K")
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """The array itself, a scalar as an array of no dimensions."""
+        if not self.owns(array):
+            raise TypeError(f"expected a NumPy array, got {type(array).__name__}")
+        return np.asarray(array)
+
+    def owns(self, value: object) -> bool:
+        """Whether ``value`` is a NumPy array or a NumPy scalar, which NumPy returns for zero dimensions."""
+        return isinstance(value, np.ndarray | np.generic)
+
+    def synchronize(self) -> None:
+        """Nothing runs behind the host's back."""
+
+    def plants(self) -> tuple[Plant, ...]:
+        """No boundary, no traffic to plant."""
+        return ()

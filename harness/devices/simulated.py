@@ -1,0 +1,66 @@
+"""The simulated device: true values, every crossing of its boundary counted, no GPU needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.devices.base import Plant
+from harness.model.budget import Quantity
+from harness.probes.base import Probe
+from harness.probes.simulated import DeviceArray, SimulatedProbe, Stream
+from harness.probes.simulated import namespace as xp
+
+__all__ = ["SimulatedDevice"]
+
+
+class SimulatedDevice:
+    """NumPy-backed device arrays that follow CuPy's rules about what copies and what waits."""
+
+    name = "simulated"
+
+    def __init__(self) -> None:
+        self.probe: Probe | None = SimulatedProbe()
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> Any:
+        """A device array of the same shape, dtype and order."""
+        return xp.asarray(array)
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """A host copy; ``TypeError`` for anything that is not on this device."""
+        if not self.owns(array):
+            raise TypeError(f"expected a simulated device array, got {type(array).__name__}")
+        host: np.ndarray[Any, Any] = array.get()
+        return host
+
+    def owns(self, value: object) -> bool:
+        """Whether ``value`` is an array in simulated device memory."""
+        return isinstance(value, DeviceArray)
+
+    def synchronize(self) -> None:
+        """Wait for the null stream, where all simulated work is already done."""
+        Stream.null.synchronize()
+
+    def plants(self) -> tuple[Plant, ...]:
+        """One float32 read, one stream wait, one read into pageable memory that only looks asynchronous."""
+        source = xp.zeros(1, dtype=np.float32)
+        pageable = np.zeros(1, dtype=np.float32)
+        size_bytes = source.nbytes
+        return (
+            Plant(
+                "a D2H copy",
+                lambda: source.get(),
+                {Quantity.D2H: 1, Quantity.D2H_BYTES: size_bytes, Quantity.SYNCS: 1},
+            ),
+            Plant(
+                "a stream synchronize",
+                Stream.null.synchronize,
+                {Quantity.D2H: 0, Quantity.SYNCS: 1},
+            ),
+            Plant(
+                "a pageable async copy",
+                lambda: source.get(out=pageable, blocking=False),
+                {Quantity.D2H: 1, Quantity.BLOCKING_COPIES: 1, Quantity.SYNCS: 0},
+            ),
+        )

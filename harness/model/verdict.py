@@ -1,0 +1,114 @@
+"""What the checks found: one result per check, one verdict per case, one record per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.model.budget import Limit, Violation
+from harness.model.environment import Environment
+from harness.model.measurement import Estimate, Sample, Throughput
+from harness.model.outcome import Evidence, Outcome, worst
+from harness.model.trace import TrafficCounts
+from harness.model.traffic import TrafficLine
+
+__all__ = ["SCHEMA_VERSION", "CheckResult", "Run", "TrafficRecord", "Verdict"]
+
+SCHEMA_VERSION = 1
+"""Raised whenever a field changes meaning or disappears; an older file loads or fails by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What one check found.
+
+    ``check`` names it (``"traffic"``, ``"values"``), ``summary`` is one sentence a person can act on,
+    ``evidence`` says what it rests on, ``next_step`` what to do when it did not pass.
+    """
+
+    check: str
+    outcome: Outcome
+    summary: str
+    evidence: str
+    violations: tuple[Violation, ...] = ()
+    details: tuple[str, ...] = ()
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficRecord:
+    """What crossed the boundary in one call of one implementation.
+
+    ``regions`` and ``first_call`` hold counts per region (``"run"`` is the whole call): of each of the
+    ``runs`` warm calls, and of the cold call before them. ``limits`` are those it was held against.
+    ``lines`` are the copies and waits of one warm call. ``label`` names the implementation.
+    """
+
+    label: str
+    device: str
+    probe: str
+    evidence: Evidence
+    runs: int
+    regions: Mapping[str, TrafficCounts]
+    first_call: Mapping[str, TrafficCounts]
+    limits: Mapping[str, tuple[Limit, ...]]
+    lines: tuple[TrafficLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """All that was found about one case of one workload.
+
+    ``traffic`` and ``controls`` (the known-bad implementations run beside it) are empty where no probe could
+    watch; ``sample`` and ``call_time`` (nanoseconds, the median of the sample) where it was not timed.
+    """
+
+    workload: str
+    case: str
+    parameters: Mapping[str, str]
+    checks: tuple[CheckResult, ...]
+    traffic_device: str = ""
+    timing_device: str = ""
+    traffic: TrafficRecord | None = None
+    controls: tuple[TrafficRecord, ...] = ()
+    sample: Sample | None = None
+    call_time: Estimate | None = None
+    throughput: Throughput | None = None
+
+    @property
+    def key(self) -> str:
+        """``workload/case``: what a baseline knows this case by."""
+        return f"{self.workload}/{self.case}"
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of the checks."""
+        return worst(result.outcome for result in self.checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Everything one ``harness run`` found. ``created`` is ISO 8601 in UTC, ``command`` can be copied.
+
+    ``checks`` belong to the run and not to a case: the comparison with a baseline that lacks a case, for
+    one. ``notes`` are facts a reader should know that are no findings.
+    """
+
+    run_id: str
+    created: str
+    command: str
+    harness_version: str
+    seed: int
+    environment: Environment
+    verdicts: tuple[Verdict, ...]
+    checks: tuple[CheckResult, ...] = ()
+    baseline: str | None = None
+    notes: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all parts; a run that checked nothing is inconclusive."""
+        parts = [verdict.outcome for verdict in self.verdicts]
+        return worst([*parts, *(result.outcome for result in self.checks)])

@@ -1,0 +1,1 @@
+"""Are the numbers right: tolerances, comparison, gradient checks; pure functions."""

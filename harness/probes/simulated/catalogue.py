@@ -1,0 +1,233 @@
+"""Every modelled function and what it costs: the table to check against CuPy's source.
+
+What is not listed here, in ``elementwise.UFUNCS`` or in the ``FUNCTIONS`` of ``creation``, ``joining``,
+``variadic``, ``linalg``, ``random`` and ``host_answers`` is refused with ``NotModelledError``. Parameters are written as in ``operation``; paths and lines are of the
+``cupy`` package of CuPy 14.2.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.probes.simulated import creation, crossings, joining, linalg, values, variadic
+from harness.probes.simulated.operation import Operation, Work
+
+__all__ = ["FUNCTIONS", "KERNELS", "READS", "VIEWS", "by_numpy_function"]
+
+VIEWS = """
+broadcast_to       array | shape
+diagonal           a | offset axis1 axis2
+expand_dims        a | axis
+flip               a | axis
+fliplr             m
+flipud             m
+imag               val
+matrix_transpose   x
+moveaxis           a | source destination
+ravel              a | order
+real               val
+reshape            a | shape order copy
+rollaxis           a | axis start
+rot90              m | k axes
+squeeze            a | axis
+swapaxes           a | axis1 axis2
+transpose          a | axes
+array_split        ary | indices_or_sections axis
+dsplit             ary | indices_or_sections
+hsplit             ary | indices_or_sections
+split              ary | indices_or_sections axis
+vsplit             ary | indices_or_sections
+"""
+"""Nothing is launched when the result is a view; one kernel when a copy is needed."""
+
+KERNELS = """
+all                a | axis out keepdims
+any                a | axis out keepdims
+allclose           ~a ~b | rtol atol equal_nan
+amax               a | axis out keepdims
+amin               a | axis out keepdims
+angle              z | deg
+argmax             a | axis dtype out keepdims
+argmin             a | axis dtype out keepdims
+argpartition       a | kth axis
+argsort            a | axis kind
+around             a | decimals out
+array_equiv        a1 a2
+clip               a a_min a_max | out
+corrcoef           x y | rowvar
+count_nonzero      a | axis
+cov                m y | rowvar bias ddof
+cross              a b | axisa axisb axisc axis
+cumprod            a | axis dtype out
+cumsum             a | axis dtype out
+diag               v | k
+diagflat           v | k
+diff               a | n axis ~prepend ~append
+digitize           x bins | right
+dot                a b | out
+ediff1d            ary | @to_end @to_begin
+fix                x | out
+in1d               ar1 ar2 | assume_unique invert
+inner              a b
+interp             x xp fp | @left @right period
+iscomplex          x
+isclose            ~a ~b | rtol atol equal_nan
+isin               element test_elements | assume_unique invert
+isneginf           x | out
+isposinf           x | out
+isreal             x
+kron               a b
+lexsort            keys
+max                a | axis out keepdims
+mean               a | axis dtype out keepdims
+median             a | axis out overwrite_input keepdims
+min                a | axis out keepdims
+nan_to_num         x | copy nan posinf neginf
+nanargmax          a | axis dtype out keepdims
+nanargmin          a | axis dtype out keepdims
+nancumprod         a | axis dtype out
+nancumsum          a | axis dtype out
+nanmean            a | axis dtype out keepdims
+nanmedian          a | axis out overwrite_input keepdims
+nanprod            a | axis dtype out keepdims
+nanstd             a | axis dtype out ddof keepdims
+nansum             a | axis dtype out keepdims
+nanvar             a | axis dtype out ddof keepdims
+outer              a b | out
+packbits           a | axis bitorder
+pad                array | pad_width mode constant_values reflect_type stat_length
+partition          a | kth axis
+prod               a | axis dtype out keepdims
+ptp                a | axis out keepdims
+roll               a @shift | axis
+round              a | decimals out
+searchsorted       a v | side @sorter
+select             *condlist *choicelist | default
+sinc               x
+sort               a | axis kind
+std                a | axis dtype out ddof keepdims
+sum                a | axis dtype out keepdims
+take               a ~indices:int64 | axis out
+take_along_axis    arr ~indices | axis
+tensordot          a b | axes
+tile               A | reps
+trace              a | offset axis1 axis2 dtype out
+trapezoid          y x | dx axis
+tril               m | k
+triu               m | k
+unpackbits         a | axis bitorder
+vander             x | N increasing
+var                a | axis dtype out ddof keepdims
+vdot               a b
+"""
+"""One kernel; nothing crosses the boundary besides operands marked as coming from the host."""
+
+READS = """
+argwhere           a                                          nonzero           _core/_routines_indexing.pyx:123
+array_equal        a1 a2 | equal_nan                          array_equal       _logic/comparison.py:67-70
+asarray_chkfinite  ~a                                         truth             _manipulation/kind.py:27
+average            ~a | axis ~weights returned keepdims       average           _statistics/meanvar.py:130
+bincount           x | @weights minlength                     bincount          _statistics/histogram.py:546,560
+choose             a choices | out mode                       choose            _core/_routines_indexing.pyx:200
+compress           ~condition:int64 a | axis out              compress          _core/_routines_indexing.pyx:226
+extract            ~condition a                               compress          _indexing/indexing.py:178
+flatnonzero        a                                          nonzero           _sorting/search.py:155
+histogram          x ~bins | range density @weights           histogram         _statistics/histogram.py:93-170
+intersect1d        arr1 arr2 | assume_unique                  every_set_unique  _logic/truth.py:185-194
+nanmax             a | axis out keepdims                      truth             _statistics/order.py:145
+nanmin             a | axis out keepdims                      truth             _statistics/order.py:114
+nonzero            a                                          nonzero           _core/_routines_indexing.pyx:123
+percentile         a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:291-293
+place              arr ~mask ~vals                            place             _indexing/insert.py:43
+putmask            a mask values                              putmask           _indexing/insert.py:128-141
+quantile           a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:291-293
+ravel_multi_index  *multi_index | dims mode order             ravel_multi_index _indexing/generate.py:352
+real_if_close      a | tol                                    real_if_close     _math/misc.py:484
+setdiff1d          ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:271-276
+setxor1d           ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:298-312
+trim_zeros         filt | trim                                trim_zeros        _manipulation/add_remove.py:184-186
+union1d            arr1 arr2                                  first_set_unique  _logic/truth.py:332
+unique             ar | return_index return_inverse return_counts axis equal_nan  unique  _manipulation/add_remove.py:346-380
+unravel_index      indices | shape order                      unravel_index     _indexing/generate.py:409-417
+where              condition x y                              where             _sorting/search.py:205
+"""
+"""Name, parameters, what is read (a function of ``crossings``), and where CuPy does so."""
+
+_REDUCTIONS = ("all", "any", "cumprod", "cumsum", "max", "min", "prod", "sum")
+
+_VALUES: Mapping[str, Callable[..., Any]] = {
+    **{name: getattr(np.ndarray, name) for name in _REDUCTIONS},  # the same values, less overhead
+    "bincount": values.bincount,
+    "clip": values.clip,
+    "diag": values.diag,
+    "diagonal": values.diagonal,
+    "in1d": values.in1d,
+    "pad": values.pad,
+    "place": values.place,
+    "ravel_multi_index": values.ravel_multi_index,
+    "reshape": values.reshape,
+    "take": values.take,
+    "take_along_axis": values.take_along_axis,
+    "unique": values.unique,
+    "where": values.where,
+    **{name: values.argument_reduction(name) for name in ("argmax", "argmin")},
+    **{name: values.argument_reduction(name) for name in ("nanargmax", "nanargmin")},
+    **{name: values.stable(name) for name in ("sort", "argsort")},
+    **{name: values.quietly(name) for name in ("mean", "var", "std", "median")},
+    **{f"nan{name}": values.quietly(f"nan{name}") for name in ("mean", "var", "std", "median")},
+}
+"""Values that differ from those of NumPy's function of the same name."""
+
+
+def _rows(text: str, work: Work) -> dict[str, Operation]:
+    operations = {}
+    for line in text.strip().splitlines():
+        name, parameters = line.split(None, 1)
+        operations[name] = Operation(name, parameters, values=_VALUES.get(name), work=work)
+    return operations
+
+
+def _reading_rows(text: str) -> dict[str, Operation]:
+    operations = {}
+    for line in text.strip().splitlines():
+        name, *parameters, crossing, source = line.split()
+        operations[name] = Operation(
+            name,
+            " ".join(parameters),
+            crossings=getattr(crossings, crossing),
+            values=_VALUES.get(name),
+            source=source,
+        )
+    return operations
+
+
+_OPERATIONS = {
+    **_rows(VIEWS, Work.VIEW),
+    **_rows(KERNELS, Work.KERNEL),
+    **_reading_rows(READS),
+}
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    **_OPERATIONS,
+    **creation.FUNCTIONS,
+    **joining.FUNCTIONS,
+    **variadic.FUNCTIONS,
+    "concat": joining.FUNCTIONS["concatenate"],
+    "permute_dims": _OPERATIONS["transpose"],
+}
+"""Functions of the device by name; they take device arrays and return memory."""
+
+
+def by_numpy_function() -> dict[Any, Callable[..., Any]]:
+    """NumPy function to the device's, for ``__array_function__``."""
+    found: dict[Any, Callable[..., Any]] = {}
+    for name, function in FUNCTIONS.items():
+        counterpart = getattr(np, name, None)
+        if counterpart is not None:
+            found[counterpart] = function
+    for name, function in linalg.FUNCTIONS.items():
+        found[getattr(np.linalg, name)] = function
+    return found

@@ -1,0 +1,78 @@
+"""Functions of any number of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.probes.simulated import boundary
+from harness.probes.simulated.operation import on_device
+from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.storage import DeviceMemory, Memory, is_scalar, to_memory
+from harness.probes.simulated.transfer import upload
+
+__all__ = ["FUNCTIONS"]
+
+
+def _array(value: Any, where: str) -> Memory:
+    memory: Memory = upload(value) if is_scalar(value) else on_device(value, where)
+    return memory
+
+
+def _at_least(name: str) -> Callable[..., Any]:
+    reshape = getattr(np, name)
+
+    def atleast(*arys: Any) -> Any:
+        views = [reshape(_array(a, name)) for a in arys]
+        return views[0] if len(views) == 1 else views
+
+    atleast.__name__ = name
+    atleast.__doc__ = f"``numpy.{name}``: views; host input is copied to the device."
+    return atleast
+
+
+def broadcast_arrays(*args: Any) -> tuple[Memory, ...]:
+    """Views of a common shape."""
+    return tuple(np.broadcast_arrays(*(to_memory(arg, "broadcast_arrays") for arg in args)))
+
+
+def einsum(
+    subscripts: str, *operands: Any, out: DeviceMemory | None = None, optimize: Any = False
+) -> Any:
+    """``numpy.einsum`` with the subscripts as text, by one kernel; host operands are copied over."""
+    if not isinstance(subscripts, str):
+        raise NotModelledError("einsum with lists of subscripts", "write the subscripts as text")
+    memories = [_array(operand, "einsum") for operand in operands]
+    target = None if out is None else to_memory(out, "einsum(out=...)")
+    with np.errstate(all="ignore"):
+        result = np.einsum(subscripts, *memories, out=target, optimize=optimize)
+    # NumPy answers a pure transposition with a view that must not alias; a kernel writes new memory.
+    result = np.asarray(result)
+    if any(np.may_share_memory(result, memory) for memory in memories) and out is None:
+        result = result.copy()
+    boundary.kernel("einsum")
+    return result if out is None else out
+
+
+def gradient(f: DeviceMemory, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+    """``numpy.gradient`` with host spacings: one kernel per axis.
+
+    Coordinates on the device are compared there and the answer is read; they are not modelled.
+    """
+    if not all(is_scalar(spacing) for spacing in varargs):
+        raise NotModelledError("gradient with arrays of coordinates", "pass scalar spacings")
+    with np.errstate(all="ignore"):
+        result = np.gradient(to_memory(f, "gradient"), *varargs, axis=axis, edge_order=edge_order)
+    for _ in result if isinstance(result, (list, tuple)) else (result,):
+        boundary.kernel("gradient")
+    return list(result) if isinstance(result, tuple) else result
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "broadcast_arrays": broadcast_arrays,
+    "einsum": einsum,
+    "gradient": gradient,
+    **{name: _at_least(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
+}

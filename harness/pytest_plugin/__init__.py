@@ -1,0 +1,41 @@
+"""The pytest plugin: limits on host/device traffic as a marker, and the traffic itself as a fixture.
+
+Loaded by its entry point, ``harness``; turned off with ``-p no:harness``. What it offers is described in
+``docs/pytest.md``. This module's names are what pytest looks for; each part has a file of its own:
+
+``settings``   options of the command line and of the ini file
+``marks``      ``limit_transfers`` marks to a ``Budget``
+``watching``   the device of the session and whether its probe can be trusted
+``recording``  blocks and regions of one test to traces
+``judgement``  a test's trace and budget to a result, and a result to a test's outcome
+``fixtures``   ``device`` and ``device_trace``
+``enforcement`` the call of a marked test
+``entries``    what one test found, as a verdict
+``ledger``     what every test of the session found, gathered from all workers into one report
+``reporting``  the end of the session: summary and report file
+``hooks``      where pytest calls the above
+
+Loading imports the standard library and pytest only. Everything else is imported by the first test that is
+marked or asks for a fixture, so a suite that uses neither pays nothing.
+"""
+
+from harness.pytest_plugin.fixtures import device, device_trace
+from harness.pytest_plugin.hooks import (
+    pytest_addoption,
+    pytest_configure,
+    pytest_make_collect_report,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+)
+
+__all__ = [
+    "device",
+    "device_trace",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_make_collect_report",
+    "pytest_runtest_call",
+    "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+]

@@ -1,0 +1,100 @@
+"""Where pytest calls the plugin. A test without its mark or fixtures costs a look at the test's marks."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from harness.pytest_plugin.fixtures import RECORDER
+from harness.pytest_plugin.ledger import ENTRY
+from harness.pytest_plugin.reporting import Reporting
+from harness.pytest_plugin.settings import MARK, SETTINGS, add_options, read_settings
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_make_collect_report",
+    "pytest_runtest_call",
+    "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the options and register the marker; a bad option stops pytest before it collects."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARK}(d2h=0, h2d=0, syncs=0, d2h_bytes=0, h2d_bytes=0, blocking_copies=0, within='region', "
+        "because='...'): fail the test when its device work copies or waits more than this. "
+        "Only what is named is limited; a reason is required.",
+    )
+    config.stash[SETTINGS] = read_settings(config)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Reporting(config), "harness-reporting")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Refuse marks that make no sense while collecting, as a syntax error would be."""
+    report = yield
+    marked = [
+        node
+        for node in report.result or ()
+        if isinstance(node, pytest.Item) and node.get_closest_marker(MARK) is not None
+    ]
+    if marked:
+        from harness.pytest_plugin.marks import misuse
+
+        problems = dict.fromkeys(text for item in marked if (text := misuse(item)) is not None)
+        if problems:
+            report.outcome = "failed"
+            report.longrepr = "\n".join(problems)
+            report.result = []
+    return report
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Make the device of a marked test; tests that are skipped never get here."""
+    if item.get_closest_marker(MARK) is not None:
+        from harness.pytest_plugin.enforcement import prepare
+
+        prepare(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Record and judge a marked test."""
+    __tracebackhide__ = True
+    if item.get_closest_marker(MARK) is None:
+        return (yield)
+    from harness.pytest_plugin.enforcement import judged_call
+
+    return (yield from judged_call(item))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what was found to the report, once xfail and the like have had their say."""
+    report = yield
+    if RECORDER in item.stash or item.get_closest_marker(MARK) is not None:
+        from harness.pytest_plugin.enforcement import forget, tell
+        from harness.pytest_plugin.entries import entry
+
+        if report.when == "call":
+            tell(item, call, report)
+        found = entry(item, call, report)
+        if found is not None:
+            vars(report)[ENTRY] = found
+        if report.when == "teardown":
+            forget(item)
+    return report

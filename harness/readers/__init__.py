@@ -1,0 +1,1 @@
+"""Recorded sources of traces: files other tools wrote."""

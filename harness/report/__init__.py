@@ -1,0 +1,1 @@
+"""Verdicts to pages: first to plain data, then to HTML, text or JSON."""

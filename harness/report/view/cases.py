@@ -1,0 +1,202 @@
+"""One case as the overview and its own section show it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.model.measurement import Estimate, Throughput
+from harness.model.outcome import Outcome
+from harness.model.verdict import CheckResult, Verdict
+from harness.report.failure import failure_text
+from harness.report.view.crossings import LimitRow, RecordView, limit_rows, record_view
+from harness.report.view.mark import Mark
+from harness.report.wording import shortened, visible
+from harness.units import count_text, duration_text, percent_text, rate_text
+
+__all__ = ["CaseView", "CheckView", "Fact", "anchors", "case_label", "case_view", "check_view"]
+
+_VALUE_CHECKS = ("values", "gradients")
+"""The checks whose evidence (worst error over allowed) stands in the overview."""
+
+_UNKNOWN = "unknown"
+
+_LONGEST_BRIEF = 140
+"""Five lines of the overview: two outputs that are right, or where the first wrong one is."""
+
+_LONGEST_ANCHOR = 80
+"""Room for workload and case in a link; uniqueness comes from the number added where needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name and what it is."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckView:
+    """One check of a case; ``brief`` is its summary cut to the overview's size.
+
+    ``failure`` is the text with limits and source lines where a limit was exceeded.
+    """
+
+    check: str
+    mark: Mark
+    summary: str
+    brief: str
+    evidence: str
+    details: tuple[str, ...]
+    next_step: str
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """Everything shown about one case.
+
+    ``values`` are the numeric checks, ``call_time`` and ``interval`` the median of a call and how sure it
+    is, ``rates`` work and least bytes per second; all empty where they do not apply.
+    """
+
+    anchor: str
+    label: str
+    workload: str
+    case: str
+    mark: Mark
+    parameters: tuple[Fact, ...]
+    checks: tuple[CheckView, ...]
+    values: tuple[CheckView, ...]
+    traffic: RecordView | None
+    controls: tuple[RecordView, ...]
+    limits: tuple[LimitRow, ...]
+    call_time: str
+    interval: str
+    rates: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing about this case needs a look."""
+        return self.mark.style == Outcome.PASSED.value
+
+
+def case_label(verdict: Verdict) -> str:
+    """``workload/case``, or the workload alone where it broke before it had cases."""
+    return shortened(verdict.key if verdict.case else verdict.workload)
+
+
+def anchors(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """A link target per verdict: readable, the same in every run, unique within one."""
+    used: dict[str, int] = {}
+    found = []
+    for verdict in verdicts:
+        slug = re.sub(r"[^a-z0-9.]+", "-", verdict.key.lower()).strip("-")[:_LONGEST_ANCHOR]
+        used[slug] = used.get(slug, 0) + 1
+        number = f"--{used[slug]}" if used[slug] > 1 else ""
+        found.append(f"case-{slug}{number}")
+    return tuple(found)
+
+
+def case_view(verdict: Verdict, anchor: str, *, relative_to: Path | None) -> CaseView:
+    """All about one verdict, source lines relative to ``relative_to``."""
+    checks = tuple(check_view(result, relative_to=relative_to) for result in verdict.checks)
+    traffic = verdict.traffic
+    return CaseView(
+        anchor=anchor,
+        label=case_label(verdict),
+        workload=shortened(verdict.workload),
+        case=shortened(verdict.case) or "no case ran",
+        mark=Mark.of(verdict.outcome),
+        parameters=tuple(
+            Fact(shortened(name), shortened(text)) for name, text in verdict.parameters.items()
+        ),
+        checks=checks,
+        values=_distinct(check for check in checks if check.check in _VALUE_CHECKS),
+        traffic=record_view(traffic, relative_to=relative_to) if traffic else None,
+        controls=tuple(
+            record_view(control, relative_to=relative_to) for control in verdict.controls
+        ),
+        limits=limit_rows(traffic.limits) if traffic else (),
+        call_time=_call_time(verdict.call_time),
+        interval=_interval(verdict.call_time),
+        rates=_rates(verdict.throughput, verdict.call_time),
+        facts=tuple(_facts(verdict)),
+    )
+
+
+def check_view(result: CheckResult, *, relative_to: Path | None) -> CheckView:
+    """One check, with limits and source lines as text where a limit was exceeded."""
+    return CheckView(
+        check=shortened(result.check),
+        mark=Mark.of(result.outcome),
+        summary=visible(result.summary),
+        brief=_brief(visible(result.summary)),
+        evidence=visible(result.evidence),
+        details=tuple(visible(detail) for detail in result.details),
+        next_step=visible(result.next_step),
+        failure=failure_text(result, relative_to=relative_to) if result.violations else "",
+    )
+
+
+def _distinct(checks: Iterable[CheckView]) -> tuple[CheckView, ...]:
+    """Checks that say the same (of the two devices of one case) once."""
+    return tuple({(check.check, check.mark, check.summary): check for check in checks}.values())
+
+
+def _brief(summary: str) -> str:
+    return summary if len(summary) <= _LONGEST_BRIEF else f"{summary[:_LONGEST_BRIEF].rstrip()} …"
+
+
+def _facts(verdict: Verdict) -> Iterable[Fact]:
+    yield Fact("traffic watched on", shortened(verdict.traffic_device) or "no device")
+    yield Fact("timed on", shortened(verdict.timing_device) or "no device")
+    sample, estimate = verdict.sample, verdict.call_time
+    if sample is not None:
+        values = count_text(len(sample.call_ns), "value")
+        calls = count_text(sample.calls_per_value, "call")
+        yield Fact(
+            "sample", f"{values} of {calls} each after {sample.warmup_calls:,} for warming up"
+        )
+        yield Fact("clock", shortened(sample.timer))
+    if estimate is not None:
+        confidence = percent_text(estimate.confidence)
+        yield Fact(
+            "median call", f"{_call_time(estimate)} ({confidence} interval: {_bounds(estimate)})"
+        )
+
+
+def _call_time(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    return duration_text(estimate.value) if math.isfinite(estimate.value) else _UNKNOWN
+
+
+def _interval(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    bounds = _bounds(estimate)
+    return "interval unknown" if bounds == _UNKNOWN else bounds
+
+
+def _bounds(estimate: Estimate) -> str:
+    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+        return _UNKNOWN
+    low, high = duration_text(estimate.low), duration_text(estimate.high)
+    unit = high.rpartition(" ")[2]
+    return f"{low.removesuffix(f' {unit}')} to {high}"
+
+
+def _rates(throughput: Throughput | None, estimate: Estimate | None) -> tuple[str, ...]:
+    if throughput is None or estimate is None or not 0 < estimate.value < math.inf:
+        return ()
+    per_second = 1e9 / estimate.value
+    rates = [rate_text(throughput.units_per_call * per_second, visible(throughput.unit))]
+    if throughput.bytes_per_call:
+        rates.append(rate_text(throughput.bytes_per_call * per_second, "B"))
+    return tuple(rates)

@@ -1,0 +1,106 @@
+"""The whole report as plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.model.environment import Environment
+from harness.model.verdict import Run
+from harness.report.view.banner import Banner, banner
+from harness.report.view.blind_spots import BlindSpot, blind_spots
+from harness.report.view.cases import CaseView, CheckView, Fact, anchors, case_view, check_view
+from harness.report.view.comparison import Comparison, comparisons
+from harness.report.view.steps import Step, steps
+from harness.report.wording import shortened, visible, working_folder
+from harness.units import duration_text
+
+__all__ = ["Page", "build_page"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Everything a report shows, in the order it is shown; ``cases`` has the worst first."""
+
+    title: str
+    subtitle: str
+    banner: Banner
+    steps: tuple[Step, ...]
+    run_checks: tuple[CheckView, ...]
+    cases: tuple[CaseView, ...]
+    comparisons: tuple[Comparison, ...]
+    environment: tuple[Fact, ...]
+    hard: tuple[Fact, ...]
+    soft: tuple[Fact, ...]
+    commands: tuple[str, ...]
+    reproduction: tuple[Fact, ...]
+    blind_spots: tuple[BlindSpot, ...]
+    notes: tuple[str, ...]
+
+
+def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
+    """Say everything about a run; source files are shown relative to ``relative_to``.
+
+    ``relative_to`` is the current folder unless given. Cost: linear in the run.
+    """
+    folder = relative_to or working_folder()
+    links = anchors(run.verdicts)
+    found = steps(run, links, relative_to=folder)
+    cases = [
+        (verdict.outcome.severity, case_view(verdict, anchor, relative_to=folder))
+        for verdict, anchor in zip(run.verdicts, links, strict=True)
+    ]
+    return Page(
+        title=f"{run.outcome.value.upper()} · {shortened(run.run_id)}",
+        subtitle=_subtitle(run),
+        banner=banner(run, found),
+        steps=found,
+        run_checks=tuple(check_view(result, relative_to=folder) for result in run.checks),
+        cases=tuple(case for _, case in sorted(cases, key=lambda pair: -pair[0])),
+        comparisons=comparisons(run.verdicts, relative_to=folder),
+        environment=tuple(_code_under_test(run.environment)),
+        hard=_facts(run.environment.hard.items()),
+        soft=_facts(run.environment.soft.items()),
+        commands=tuple(_commands(run)),
+        reproduction=tuple(_reproduction(run)),
+        blind_spots=blind_spots(run),
+        notes=tuple(visible(note) for note in run.notes),
+    )
+
+
+def _subtitle(run: Run) -> str:
+    took = f"took {duration_text(run.duration_s * 1e9)}"
+    return f"{shortened(run.created)} · {took} · harness {shortened(run.harness_version)}"
+
+
+def _facts(items: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
+    return tuple(Fact(shortened(name), shortened(text)) for name, text in sorted(items))
+
+
+def _code_under_test(environment: Environment) -> Iterable[Fact]:
+    if environment.commit is None:
+        yield Fact("commit", "unknown: the code under test is in no git repository")
+        return
+    states = {True: " with uncommitted changes", False: "", None: " (changes unknown)"}
+    yield Fact("commit", f"{shortened(environment.commit)}{states[environment.dirty]}")
+
+
+def _commands(run: Run) -> Iterable[str]:
+    """What to type to get this run again, in order."""
+    commit = run.environment.commit
+    if commit is not None and re.fullmatch(r"[0-9a-f]{7,64}", commit):
+        yield f"git checkout {commit}"
+    yield visible(run.command)
+
+
+def _reproduction(run: Run) -> Iterable[Fact]:
+    yield Fact("run", shortened(run.run_id))
+    yield Fact("seed", str(run.seed))
+    yield Fact("baseline", shortened(run.baseline) if run.baseline else "none")
+    if run.environment.dirty:
+        yield Fact(
+            "note",
+            "the code had uncommitted changes, which a checkout of the commit does not bring back",
+        )

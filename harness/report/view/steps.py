@@ -1,0 +1,135 @@
+"""What to do next: everything that did not pass, the worst first, then what would make the run worth more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.model.outcome import Evidence, Outcome
+from harness.model.verdict import CheckResult, Run
+from harness.report.failure import failure_text
+from harness.report.view.cases import case_label
+from harness.report.view.mark import Mark
+from harness.report.wording import shortened
+from harness.units import count_text
+
+__all__ = ["Link", "Step", "steps"]
+
+_Likeness = tuple[Outcome, str, str, str]
+
+_ADVICE = Mark("→", "worth doing", "advice")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A case and where its section starts."""
+
+    label: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to do: ``finding`` is why, ``evidence`` what that rests on, ``action`` what to do.
+
+    ``cases`` are all cases with the same finding, empty when it belongs to the whole run. ``failure`` is
+    the text with limits and source lines where a limit was exceeded, of the first of the cases.
+    """
+
+    mark: Mark
+    title: str
+    cases: tuple[Link, ...]
+    finding: str
+    evidence: str
+    action: str
+    failure: str = ""
+
+
+def steps(run: Run, anchors: tuple[str, ...], *, relative_to: Path | None) -> tuple[Step, ...]:
+    """Failures, then what stayed open, then what was skipped, each once for all cases it is true of."""
+    alike: dict[_Likeness, _Alike] = {}
+    for result, link in _results(run, anchors):
+        if result.outcome is Outcome.PASSED:
+            continue
+        likeness = (result.outcome, result.check, result.summary, result.next_step)
+        group = alike.setdefault(likeness, _Alike(result, []))
+        group.cases.extend([link] if link else [])
+    ordered = sorted(alike.values(), key=lambda group: -group.first.outcome.severity)
+    return (*(_step(group, relative_to) for group in ordered), *_advice(run))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Cases being gathered because they need the same step."""
+
+    first: CheckResult
+    cases: list[Link]
+
+
+_NOTHING = CheckResult(
+    check="run",
+    outcome=Outcome.INCONCLUSIVE,
+    summary="nothing was checked",
+    evidence="the run has no case and no check",
+    next_step="name a workload that has cases; `harness workloads` lists the built-in ones",
+)
+
+_LONGEST_FINDING = 600
+"""Ten lines of a page: what is longer is whole in the section of its case."""
+
+
+def _results(run: Run, anchors: tuple[str, ...]) -> Iterable[tuple[CheckResult, Link | None]]:
+    for result in run.checks or (() if run.verdicts else (_NOTHING,)):
+        yield result, None
+    for verdict, anchor in zip(run.verdicts, anchors, strict=True):
+        for result in verdict.checks or (_UNCHECKED,):
+            yield result, Link(case_label(verdict), anchor)
+
+
+_UNCHECKED = CheckResult(
+    check="checks",
+    outcome=Outcome.INCONCLUSIVE,
+    summary="no check ran",
+    evidence="the run file holds no result for it",
+    next_step="run it again; a case without a check can never pass",
+)
+
+
+def _step(group: _Alike, relative_to: Path | None) -> Step:
+    result, cases = group.first, group.cases
+    where = ""
+    if cases:
+        where = f" in {cases[0].label if len(cases) == 1 else count_text(len(cases), 'case')}"
+    return Step(
+        mark=Mark.of(result.outcome),
+        title=f"{shortened(result.check)} {result.outcome.value}{where}",
+        cases=tuple(cases),
+        finding=shortened(result.summary, limit=_LONGEST_FINDING),
+        evidence=shortened(result.evidence, limit=_LONGEST_FINDING),
+        action=shortened(result.next_step, limit=_LONGEST_FINDING),
+        failure=failure_text(result, relative_to=relative_to) if result.violations else "",
+    )
+
+
+def _advice(run: Run) -> Iterable[Step]:
+    """Given only on a run without findings, where nothing is more urgent."""
+    if run.outcome is not Outcome.PASSED:
+        return
+    levels = {verdict.traffic.evidence for verdict in run.verdicts if verdict.traffic}
+    if run.baseline is None and any(verdict.sample for verdict in run.verdicts):
+        yield _step_of(
+            "no baseline to compare with",
+            "a change of speed or traffic since the last run would not be noticed",
+            "harness baseline save NAME, then harness run --baseline NAME",
+        )
+    if levels == {Evidence.SIMULATED}:
+        yield _step_of(
+            "evidence is SIMULATED",
+            "no GPU took part, so the driver and code that bypasses the array interface are unseen",
+            "run the same command on a machine with a CUDA device",
+        )
+
+
+def _step_of(title: str, finding: str, action: str) -> Step:
+    return Step(mark=_ADVICE, title=title, cases=(), finding=finding, evidence="", action=action)

@@ -1,0 +1,133 @@
+"""Names to workloads: the built-in ones and anybody's ``module:attribute``."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.errors import UsageError, WorkloadError
+from harness.model.workload import Case, Workload
+from harness.session.foreign import foreign
+
+__all__ = ["BUILT_IN", "Selection", "load_workload", "select"]
+
+BUILT_IN: Mapping[str, str] = {
+    "softmax_cross_entropy": "reference_impl.workloads.softmax_cross_entropy:WORKLOAD",
+    "mlp": "reference_impl.workloads.mlp:WORKLOAD",
+}
+"""Looked up by name so that the harness imports no workload's package before it is asked for."""
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One workload and the cases of it to run, or the ``fault`` that keeps it from being run at all."""
+
+    name: str
+    workload: Workload | None
+    cases: tuple[Case, ...] = ()
+    fault: str = ""
+
+
+def select(names: Sequence[str]) -> tuple[Selection, ...]:
+    """Workloads by ``NAME``, ``NAME/CASE`` (with ``*`` and ``?``) or ``module:attribute[/CASE]``.
+
+    No name at all means every built-in workload. A workload named twice is run once with the cases of
+    both. Raises ``UsageError`` for unknown names and for patterns that match nothing; a workload that
+    breaks its contract is returned with its fault, so that the others still run.
+    """
+    chosen: dict[str, Selection] = {}
+    for name in names or tuple(BUILT_IN):
+        found = _selection(name)
+        known = chosen.get(found.name)
+        cases = {case.name: case for case in (*(known.cases if known else ()), *found.cases)}
+        chosen[found.name] = replace(found, cases=tuple(cases.values()))
+    return tuple(chosen.values())
+
+
+def _selection(name: str) -> Selection:
+    target, _, pattern = name.partition("/")
+    try:
+        workload = load_workload(target)
+        return Selection(workload.name, workload, tuple(_matching(workload, pattern or "*", name)))
+    except WorkloadError as error:
+        return Selection(target, None, fault=str(error))
+
+
+def load_workload(name: str) -> Workload:
+    """The workload called ``name``; a name with a colon is imported as ``module:attribute``."""
+    if ":" in name:
+        return _imported(name)
+    if name not in BUILT_IN:
+        close = difflib.get_close_matches(name, BUILT_IN, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        known = ", ".join(BUILT_IN)
+        raise UsageError(
+            f"unknown workload {name!r}; {hint}built in: {known}; your own: package.module:ATTRIBUTE"
+        )
+    return _imported(BUILT_IN[name])
+
+
+def _imported(path: str) -> Workload:
+    module_name, _, attribute = path.partition(":")
+    if not re.fullmatch(r"[\w.]+:[\w.]+", path):
+        raise UsageError(f"workload {path!r} is not of the form package.module:ATTRIBUTE")
+    try:
+        found: object = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"workload {path!r}: no module named {error.name!r}; install its package or run from its folder"
+        ) from error
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise WorkloadError(f"workload {path!r}: importing {module_name} raised {text}") from error
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise UsageError(
+                f"workload {path!r}: {module_name} has no attribute {attribute!r}"
+            ) from error
+    return _checked(found, path)
+
+
+def _checked(found: object, path: str) -> Workload:
+    if isinstance(found, type) or not isinstance(found, Workload):
+        wanted = "an object with name, summary and cases()"
+        raise UsageError(f"workload {path!r} is {type(found).__name__}, not {wanted}")
+    if not _is_file_name(found.name):
+        raise WorkloadError(
+            f"workload {path!r} is named {found.name!r}; use letters, digits, '.', '_', '-'"
+        )
+    return found
+
+
+def _matching(workload: Workload, pattern: str, asked: str) -> list[Case]:
+    with foreign(f"{workload.name}.cases()"):
+        cases = list(workload.cases())
+    names = [case.name for case in cases]
+    if not cases:
+        raise WorkloadError(f"workload {workload.name!r} has no cases")
+    for name in names:
+        if not _is_file_name(name):
+            raise WorkloadError(
+                f"workload {workload.name!r} has a case named {name!r}; use letters, digits, '.', '_', '-'"
+            )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise WorkloadError(f"workload {workload.name!r} has two cases named {twice!r}")
+    matching = [case for case in cases if fnmatch.fnmatchcase(case.name, pattern)]
+    if not matching:
+        raise UsageError(
+            f"{asked!r} matches no case of {workload.name!r}; it has {', '.join(names)}"
+        )
+    return matching
+
+
+def _is_file_name(name: object) -> bool:
+    return isinstance(name, str) and _FILE_NAME.fullmatch(name) is not None

@@ -1,0 +1,104 @@
+"""One whole run: every selected case verified, compared with the baseline, gathered into one record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import harness
+from harness.baseline.diff import Policy, compare_with_baseline
+from harness.devices.registry import Devices
+from harness.environment import fingerprint
+from harness.model.baseline import Baseline
+from harness.model.outcome import Outcome
+from harness.model.verdict import CheckResult, Run, Verdict
+from harness.session.catalogue import Selection
+from harness.session.verify import Settings, faulty, verify_case
+
+__all__ = ["INTERRUPTED", "Request", "conduct"]
+
+INTERRUPTED = "interrupted"
+"""The name of the check that says a run was stopped before its end."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with the case about to start, its number from 0, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to run and what to hold it against."""
+
+    selections: tuple[Selection, ...]
+    devices: Devices
+    settings: Settings
+    command: str
+    baseline: Baseline | None = None
+    policy: Policy | None = None
+
+
+def conduct(request: Request, *, progress: Progress) -> Run:
+    """Verify every case and return the record, also when the user interrupts: what is done is kept."""
+    started = datetime.now(UTC)
+    clock = time.perf_counter()
+    names = [device.name for device in request.devices.all]
+    environment = fingerprint(names)
+    verdicts, checks = _verdicts(request, progress)
+    run = Run(
+        run_id=started.strftime("%Y%m%dT%H%M%S") + f"{started.microsecond // 1000:03d}Z",
+        created=started.isoformat(timespec="seconds"),
+        command=request.command,
+        harness_version=harness.__version__,
+        seed=request.settings.seed,
+        environment=environment,
+        verdicts=tuple(verdicts),
+        checks=tuple(checks),
+        baseline=request.baseline.name if request.baseline else None,
+    )
+    return replace(_compared(run, request), duration_s=time.perf_counter() - clock)
+
+
+def _verdicts(request: Request, progress: Progress) -> tuple[list[Verdict], list[CheckResult]]:
+    total = sum(max(1, len(selection.cases)) for selection in request.selections)
+    verdicts: list[Verdict] = []
+    try:
+        for selection in request.selections:
+            if selection.workload is None:
+                progress(selection.name, len(verdicts), total)
+                verdicts.append(faulty(selection.name, selection.fault))
+                continue
+            for case in selection.cases:
+                progress(f"{selection.name}/{case.name}", len(verdicts), total)
+                verdicts.append(
+                    verify_case(selection, case, devices=request.devices, settings=request.settings)
+                )
+    except KeyboardInterrupt:
+        return verdicts, [_interrupted(len(verdicts), total)]
+    return verdicts, []
+
+
+def _interrupted(done: int, total: int) -> CheckResult:
+    return CheckResult(
+        check=INTERRUPTED,
+        outcome=Outcome.INCONCLUSIVE,
+        summary=f"interrupted after {done} of {total} cases",
+        evidence="the cases below were finished before",
+        next_step="run again for the rest",
+    )
+
+
+def _compared(run: Run, request: Request) -> Run:
+    if request.baseline is None:
+        return run
+    policy = request.policy or Policy()
+    current = Baseline.of_run(run, "this run")
+    comparison = compare_with_baseline(current, request.baseline, policy)
+    verdicts = [
+        _with_checks(verdict, comparison.cases.get(verdict.key, ())) for verdict in run.verdicts
+    ]
+    return replace(run, verdicts=tuple(verdicts), checks=(*run.checks, *comparison.run))
+
+
+def _with_checks(verdict: Verdict, checks: Sequence[CheckResult]) -> Verdict:
+    return replace(verdict, checks=(*verdict.checks, *checks))

@@ -1,0 +1,53 @@
+"""Running other people's code: what it raises becomes one clear line instead of a traceback."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import HarnessError, WorkloadError
+
+__all__ = ["CannotTellError", "foreign"]
+
+
+class CannotTellError(WorkloadError):
+    """The workload stopped for a reason that says nothing about it: an unmodelled operation, no memory."""
+
+
+@contextmanager
+def foreign(doing: str) -> Iterator[None]:
+    """Turn any exception of a workload into a ``WorkloadError`` that names the step and the line.
+
+    ``NotImplementedError`` (an operation the device does not model) and ``MemoryError`` become
+    ``CannotTellError``. The original stays attached as the cause.
+    """
+    try:
+        yield
+    except HarnessError:
+        raise
+    except (NotImplementedError, MemoryError) as error:
+        raise CannotTellError(_sentence(doing, error)) from error
+    except Exception as error:
+        raise WorkloadError(_sentence(doing, error)) from error
+
+
+def _sentence(doing: str, error: Exception) -> str:
+    text = " ".join(str(error).split()) or "no message"
+    return f"{doing} raised {type(error).__name__}: {text}{_origin(error)}"
+
+
+def _origin(error: Exception) -> str:
+    """The innermost line outside this package and installed packages, else the innermost line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = str(Path(__file__).parent.parent)
+    outside = [
+        frame
+        for frame in frames
+        if not frame.filename.startswith(own) and "site-packages" not in frame.filename
+    ]
+    if not (outside or frames):
+        return ""
+    frame = (outside or list(frames))[-1]
+    return f" ({frame.filename}:{frame.lineno} in {frame.name})"

@@ -1,0 +1,1 @@
+"""Clocks that time a callable."""

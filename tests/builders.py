@@ -1,0 +1,265 @@
+"""Ready-made model objects for tests: keyword-only, every default the most ordinary thing there is.
+
+A test names only what it is about: ``a_transfer(size_bytes=4)`` is a blocking D2H copy of four bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.model.budget import WHOLE_RUN, Limit, Quantity, Violation
+from harness.model.environment import Environment
+from harness.model.event import (
+    Direction,
+    Event,
+    EventType,
+    Kernel,
+    MemoryKind,
+    Site,
+    Sync,
+    SyncKind,
+    Transfer,
+)
+from harness.model.measurement import Estimate, Sample, Throughput
+from harness.model.outcome import Evidence, Outcome
+from harness.model.trace import Trace, TrafficCounts
+from harness.model.traffic import TrafficLine, traffic_lines
+from harness.model.verdict import CheckResult, Run, TrafficRecord, Verdict
+
+A_SITE = Site("ops/host_roundtrip.py", 31, "forward")
+
+A_SIDE = {
+    Direction.DEVICE_TO_HOST: (MemoryKind.DEVICE, MemoryKind.PAGEABLE),
+    Direction.HOST_TO_DEVICE: (MemoryKind.PAGEABLE, MemoryKind.DEVICE),
+    Direction.DEVICE_TO_DEVICE: (MemoryKind.DEVICE, MemoryKind.DEVICE),
+    Direction.HOST_TO_HOST: (MemoryKind.PAGEABLE, MemoryKind.PAGEABLE),
+    Direction.PEER_TO_PEER: (MemoryKind.DEVICE, MemoryKind.DEVICE),
+}
+
+
+def a_transfer(
+    *,
+    direction: Direction = Direction.DEVICE_TO_HOST,
+    size_bytes: int = 4,
+    blocking: bool = True,
+    regions: tuple[str, ...] = ("forward",),
+    site: Site | None = A_SITE,
+    api: str = "cudaMemcpyAsync",
+) -> Transfer:
+    source, destination = A_SIDE[direction]
+    return Transfer(
+        api=api,
+        regions=regions,
+        site=site,
+        direction=direction,
+        size_bytes=size_bytes,
+        source=source,
+        destination=destination,
+        blocking=blocking,
+    )
+
+
+def a_sync(
+    *,
+    kind: SyncKind = SyncKind.STREAM,
+    regions: tuple[str, ...] = ("forward",),
+    site: Site | None = A_SITE,
+    api: str = "cudaStreamSynchronize",
+) -> Sync:
+    return Sync(api=api, regions=regions, site=site, kind=kind)
+
+
+def a_kernel(*, api: str = "softmax", regions: tuple[str, ...] = ("forward",)) -> Kernel:
+    return Kernel(api=api, regions=regions, site=A_SITE)
+
+
+def a_trace(
+    *events: Event,
+    evidence: Evidence = Evidence.SIMULATED,
+    probe: str = "simulated",
+    observes: frozenset[EventType] = frozenset(EventType),
+    dropped: int = 0,
+    entered: Mapping[str, int] | None = None,
+) -> Trace:
+    return Trace(
+        probe=probe,
+        evidence=evidence,
+        observes=observes,
+        events=events,
+        dropped=dropped,
+        entered={"forward": 1} if entered is None else entered,
+    )
+
+
+def a_limit(
+    *,
+    quantity: Quantity = Quantity.D2H,
+    at_most: int = 0,
+    because: str = "the loss stays on the device",
+) -> Limit:
+    return Limit(quantity=quantity, at_most=at_most, because=because)
+
+
+def a_violation(
+    *events: Event,
+    region: str = "forward",
+    quantity: Quantity = Quantity.D2H,
+    at_most: int = 0,
+    because: str = "the loss stays on the device: SINGA-502",
+) -> Violation:
+    """The violation of this limit by these events (by one blocking read unless given)."""
+    guilty = events or (a_transfer(),)
+    return Violation(
+        region=region,
+        limit=a_limit(quantity=quantity, at_most=at_most, because=because),
+        observed=sum(quantity.counts(event) for event in guilty),
+        lines=traffic_lines(guilty),
+    )
+
+
+def a_check(
+    *,
+    check: str = "values",
+    outcome: Outcome = Outcome.PASSED,
+    summary: str = "loss 0.12 of the allowed error",
+    evidence: str = "float64 oracle, device simulated",
+    violations: tuple[Violation, ...] = (),
+    details: tuple[str, ...] = (),
+    next_step: str = "",
+) -> CheckResult:
+    return CheckResult(
+        check=check,
+        outcome=outcome,
+        summary=summary,
+        evidence=evidence,
+        violations=violations,
+        details=details,
+        next_step=next_step,
+    )
+
+
+def a_failed_traffic_check(*violations: Violation) -> CheckResult:
+    return a_check(
+        check="traffic",
+        outcome=Outcome.FAILED,
+        summary="1 d2h within 'forward', 0 allowed (the loss stays on the device: SINGA-502)",
+        evidence="PROVEN (cupti 13.4, controls seen 3/3, 0 dropped, 5 identical runs)",
+        violations=violations or (a_violation(),),
+        next_step="remove the copy or wait at the line shown, or budget it with its reason",
+    )
+
+
+def a_record(
+    *,
+    label: str = "softmax_cross_entropy",
+    regions: Mapping[str, TrafficCounts] | None = None,
+    first_call: Mapping[str, TrafficCounts] | None = None,
+    limits: Mapping[str, tuple[Limit, ...]] | None = None,
+    lines: tuple[TrafficLine, ...] = (),
+    evidence: Evidence = Evidence.SIMULATED,
+    probe: str = "simulated",
+) -> TrafficRecord:
+    """A record of an op that moves nothing and may move nothing, unless told otherwise."""
+    silent = {WHOLE_RUN: TrafficCounts(kernels=3), "forward": TrafficCounts(kernels=3)}
+    budget = {"forward": (a_limit(), a_limit(quantity=Quantity.SYNCS))}
+    warm = silent if regions is None else regions
+    return TrafficRecord(
+        label=label,
+        device="simulated",
+        probe=probe,
+        evidence=evidence,
+        runs=5,
+        regions=warm,
+        first_call=warm if first_call is None else first_call,
+        limits=budget if limits is None else limits,
+        lines=lines,
+    )
+
+
+def a_defective_record(*, label: str = "host_roundtrip") -> TrafficRecord:
+    """The record of the op that reads its loss back: one copy of four bytes and one wait per call."""
+    counts = TrafficCounts(d2h=1, d2h_bytes=4, syncs=1, blocking_copies=1, kernels=3)
+    return a_record(
+        label=label,
+        regions={WHOLE_RUN: counts, "forward": counts},
+        lines=traffic_lines([a_transfer(), a_sync()]),
+    )
+
+
+def a_sample(
+    *,
+    call_ns: tuple[float, ...] = (1.2e6, 1.25e6, 1.3e6),
+    peer_ns: tuple[float, ...] = (),
+    timer: str = "perf_counter_ns",
+) -> Sample:
+    return Sample(
+        call_ns=call_ns, peer_ns=peer_ns, calls_per_value=4, warmup_calls=10, timer=timer, seed=0
+    )
+
+
+def an_estimate(*, value: float = 1.25e6, low: float = 1.2e6, high: float = 1.3e6) -> Estimate:
+    return Estimate(value=value, low=low, high=high, confidence=0.95)
+
+
+def a_verdict(
+    *checks: CheckResult,
+    workload: str = "softmax_cross_entropy",
+    case: str = "4096x1000-float32",
+    parameters: Mapping[str, str] | None = None,
+    traffic: TrafficRecord | None = None,
+    controls: tuple[TrafficRecord, ...] = (),
+    sample: Sample | None = None,
+    call_time: Estimate | None = None,
+    throughput: Throughput | None = None,
+    timing_device: str = "cpu",
+) -> Verdict:
+    """A verdict with these checks (with one that passed unless given)."""
+    return Verdict(
+        workload=workload,
+        case=case,
+        parameters={"shape": "4096x1000", "dtype": "float32"} if parameters is None else parameters,
+        checks=checks or (a_check(),),
+        traffic_device="simulated",
+        timing_device=timing_device,
+        traffic=traffic,
+        controls=controls,
+        sample=sample,
+        call_time=call_time,
+        throughput=throughput,
+    )
+
+
+def an_environment(
+    *, commit: str | None = "0123456789abcdef", dirty: bool | None = False
+) -> Environment:
+    return Environment(
+        hard={"cpu.model": "EPYC 7B13", "python.version": "3.11.9"},
+        soft={"numpy.version": "2.4.0"},
+        commit=commit,
+        dirty=dirty,
+    )
+
+
+def a_run(
+    *verdicts: Verdict,
+    run_id: str = "20251130T165000000Z",
+    checks: tuple[CheckResult, ...] = (),
+    environment: Environment | None = None,
+    baseline: str | None = None,
+    command: str = "harness run",
+    notes: tuple[str, ...] = (),
+) -> Run:
+    """A run of exactly these verdicts, which may be none."""
+    return Run(
+        run_id=run_id,
+        created="2025-11-30T16:50:00+00:00",
+        command=command,
+        harness_version="0.1.0",
+        seed=0,
+        environment=environment or an_environment(),
+        verdicts=verdicts,
+        checks=checks,
+        baseline=baseline,
+        notes=notes,
+        duration_s=12.3,
+    )

@@ -1,0 +1,240 @@
+"""The command as a user or a CI job meets it: real processes, exit statuses, one line per error."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+USER = Path(__file__).parent / "user"
+QUICK = ("--no-benchmark",)
+
+
+@pytest.fixture
+def harness(tmp_path):
+    """Run ``harness ARGS`` in a process of its own, from the user's folder."""
+
+    def run(*arguments, cwd=USER, **options):
+        return subprocess.run(
+            [sys.executable, "-m", "harness", *map(str, arguments)],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def run_in(harness, tmp_path):
+    """``harness run`` with its output in this test's folder."""
+
+    def run(*arguments, **options):
+        return harness("run", *arguments, "--output", tmp_path / "reports", **options)
+
+    return run
+
+
+def written(tmp_path):
+    return sorted((tmp_path / "reports").glob("*/run.json"))
+
+
+def one_error_line(done):
+    """The message: exactly one line on standard error beside progress, and no traceback."""
+    assert "Traceback" not in done.stderr + done.stdout
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("[")]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_a_good_workload_passes_and_writes_its_report(run_in, tmp_path):
+    done = run_in("user_workloads:GOOD", "--seconds", "0.05")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = written(tmp_path)
+    assert (run.parent / "report.html").exists()
+    assert str(run.parent / "report.html") in done.stdout
+    assert json.loads(run.read_text())["schema_version"] == 1
+
+
+def test_piped_output_is_plain(run_in):
+    done = run_in("user_workloads:GOOD", *QUICK)
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("READS", "user_workloads.py"),
+        ("RAISES", "RuntimeError: cannot double this"),
+        ("WRONG_SHAPE", "shape (63,) where (64,) was expected"),
+        ("NOT_A_NUMBER", "nan where finite was expected"),
+        ("ON_THE_HOST", "output 'y' is a host ndarray"),
+        ("BAD_BUDGET", "gives no reason"),
+        ("OVERWRITES", "input 'x' was overwritten"),
+        ("NO_CASES", "has no cases"),
+    ],
+)
+def test_a_broken_workload_fails_by_name_and_the_others_still_run(run_in, tmp_path, target, says):
+    done = run_in(f"user_workloads:{target}", "user_workloads:GOOD", *QUICK)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert says in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    verdicts = json.loads(written(tmp_path)[0].read_text())["verdicts"]
+    assert [verdict["workload"] for verdict in verdicts][-1] == "double"
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [("NO_REGION", "never entered"), ("UNMODELLED", "unwrap")],
+)
+def test_what_cannot_be_told_is_inconclusive(run_in, target, says):
+    done = run_in(f"user_workloads:{target}", *QUICK)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert says in done.stdout
+
+
+def test_the_cpu_has_no_boundary_so_its_traffic_is_inconclusive(run_in):
+    done = run_in("user_workloads:GOOD", "--device", "cpu", *QUICK)
+    assert done.returncode == 4
+    assert "no host/device boundary" in done.stdout
+
+
+def test_debug_shows_the_traceback_of_a_workload(run_in):
+    done = run_in("user_workloads:RAISES", "--debug", *QUICK)
+    assert done.returncode == 1
+    assert "RuntimeError: cannot double" in done.stderr
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["sofmax_cross_entropy"], 2, "did you mean 'softmax_cross_entropy'"),
+        (["mlp/no-such-case"], 2, "matches no case"),
+        (["user_workloads:MISSING"], 2, "has no attribute 'MISSING'"),
+        (["no_such_module:W"], 2, "no module named 'no_such_module'"),
+        (["user_workloads:NOT_A_WORKLOAD"], 2, "is int, not an object with name, summary"),
+        (["mlp", "--device", "gpu"], 2, "unknown device 'gpu'"),
+        (["mlp", "--device", "cuda:0"], 3, "cuda:0"),
+        (["mlp", "--baseline", "nightly"], 2, "nightly"),
+        (["mlp", "--fail-over", "5"], 2, "write it as 5% or 0.05"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_anything_runs(run_in, tmp_path, arguments, status, says):
+    done = run_in(*arguments, "--baselines", tmp_path / "baselines")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not written(tmp_path)
+
+
+def test_an_output_that_is_no_folder_is_refused_before_anything_runs(harness, tmp_path):
+    (tmp_path / "reports").write_text("mine")
+    done = harness("run", "user_workloads:GOOD", "--output", tmp_path / "reports", *QUICK)
+    assert done.returncode == 2
+    assert "reports" in one_error_line(done)
+    assert (tmp_path / "reports").read_text() == "mine"
+
+
+class Baselines:
+    """A folder of baselines and the verbs on it."""
+
+    def __init__(self, harness, tmp_path):
+        self.folder = tmp_path / "baselines"
+        self._harness = harness
+        self._reports = tmp_path / "reports"
+
+    def __call__(self, verb, *arguments):
+        extra = ["--baselines", self.folder]
+        if verb in ("save", "diff"):
+            extra += ["--output", self._reports]
+        return self._harness("baseline", verb, *arguments, *extra)
+
+
+@pytest.fixture
+def baselines(harness, tmp_path):
+    return Baselines(harness, tmp_path)
+
+
+def test_a_baseline_is_saved_listed_shown_kept_and_removed(run_in, baselines, tmp_path):
+    assert run_in("user_workloads:GOOD", *QUICK).returncode == 0
+    assert baselines("save", "main").returncode == 0
+    assert "main" in baselines("list").stdout
+    assert "double/small" in baselines("show", "main").stdout
+    assert baselines("diff", "main").returncode == 0
+    kept = run_in(
+        "user_workloads:GOOD", "--baseline", "main", "--baselines", baselines.folder, *QUICK
+    )
+    assert kept.returncode == 0, kept.stdout + kept.stderr
+    assert baselines("remove", "main").returncode == 0
+    assert baselines("show", "main").returncode == 2
+
+
+def test_a_baseline_is_not_overwritten_unless_asked(run_in, baselines):
+    run_in("user_workloads:GOOD", *QUICK)
+    baselines("save", "main")
+    again = baselines("save", "main")
+    assert again.returncode == 2
+    assert "--replace" in one_error_line(again)
+    assert baselines("save", "main", "--replace").returncode == 0
+
+
+def test_a_failed_run_is_no_baseline(run_in, baselines):
+    run_in("user_workloads:READS", *QUICK)
+    done = baselines("save", "main")
+    assert done.returncode == 2
+    assert "reads/small" in one_error_line(done)
+
+
+def test_saving_without_a_run_says_what_to_do(baselines):
+    assert "harness run" in one_error_line(baselines("save", "main"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: '{"benchmarks": [], "machine_info": {}}',
+        lambda text: text.replace('"schema_version": 1', '"schema_version": 99'),
+        lambda text: text.replace('"d2h": 0', '"d2h": -1'),
+        lambda text: text.replace('"d2h": 0', '"d2h": 7'),
+    ],
+    ids=["truncated", "empty", "foreign", "newer", "nonsense", "edited"],
+)
+def test_a_damaged_baseline_is_refused_by_name_and_left_alone(run_in, baselines, tmp_path, damage):
+    run_in("user_workloads:GOOD", *QUICK)
+    baselines("save", "main")
+    (path,) = baselines.folder.glob("main*")
+    damaged = damage(path.read_text())
+    path.write_text(damaged)
+    done = run_in(
+        "user_workloads:GOOD", "--baseline", "main", "--baselines", baselines.folder, *QUICK
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert path.name in one_error_line(done)
+    assert path.read_text() == damaged
+
+
+def test_a_truncated_run_file_is_refused_by_name(run_in, baselines, tmp_path):
+    run_in("user_workloads:GOOD", *QUICK)
+    (run,) = written(tmp_path)
+    run.write_text(run.read_text()[:-40])
+    done = baselines("save", "main")
+    assert done.returncode == 2
+    assert "run.json" in one_error_line(done)
+
+
+def test_the_doctor_runs_the_positive_controls(harness):
+    done = harness("doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "controls seen 3/3" in done.stdout
+
+
+def test_workloads_are_listed_with_their_cases(harness):
+    done = harness("workloads", "softmax_cross_entropy")
+    assert done.returncode == 0
+    assert "softmax_cross_entropy/64x10-float32" in done.stdout

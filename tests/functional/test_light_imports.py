@@ -1,0 +1,90 @@
+"""Importing the harness and loading its pytest plugin costs next to nothing, and no framework."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FRAMEWORKS = ("cupti", "cupy", "jax", "pynvml", "torch")
+HEAVY = {*FRAMEWORKS, "jinja2", "msgspec", "numpy", "rich"}
+
+
+@pytest.fixture(scope="module")
+def decoys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Empty modules named like the frameworks, so that an import in a try block is seen here too."""
+    folder = tmp_path_factory.mktemp("decoys")
+    for name in FRAMEWORKS:
+        (folder / f"{name}.py").write_text("")
+    return folder
+
+
+def run(code: str, *, path: Path | None = None) -> str:
+    """What ``code`` prints in a fresh interpreter."""
+    folders = [str(path)] if path else []
+    folders += [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def loaded_by(code: str, decoys: Path) -> set[str]:
+    """Names of all modules in a fresh interpreter after running ``code``."""
+    printed = run(f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))", path=decoys)
+    return set(json.loads(printed))
+
+
+def test_importing_the_harness_imports_nothing_heavy(decoys):
+    assert not loaded_by("import harness", decoys) & HEAVY
+
+
+def test_loading_the_plugin_imports_nothing_heavy_and_no_other_part_of_the_harness(decoys):
+    loaded = loaded_by("import harness.pytest_plugin", decoys)
+    assert not loaded & HEAVY
+    parts = {".".join(name.split(".")[:2]) for name in loaded if name.startswith("harness")}
+    assert parts == {"harness", "harness.errors", "harness.pytest_plugin"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "harness.checks.traffic",
+        "harness.cli",
+        "harness.devices.registry",
+        "harness.model.verdict",
+        "harness.probes.simulated",
+        "harness.report.text",
+        "harness.session",
+        "reference_impl",
+    ],
+)
+def test_no_part_imports_a_framework(module, decoys):
+    assert not loaded_by(f"import {module}", decoys) & set(FRAMEWORKS)
+
+
+@pytest.mark.parametrize("name", ["torch", "numpy"])
+def test_a_heavy_import_would_be_noticed(name, decoys):
+    assert name in loaded_by(f"import harness, {name}", decoys) & HEAVY
+
+
+def test_importing_the_harness_takes_under_a_fifth_of_a_second():
+    """It takes about a millisecond, so even a machine busy enough to be 100 times slower passes.
+
+    The clock runs inside the interpreter, whose own start does not count, and the best of three does, so
+    that being descheduled once does not.
+    """
+    code = (
+        "import time; start = time.perf_counter(); import harness; "
+        "print(time.perf_counter() - start)"
+    )
+    assert min(float(run(code)) for _ in range(3)) < 0.2

@@ -1,0 +1,148 @@
+"""The report in a real browser: silent, offline, readable on a phone and in the dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from builders import (
+    a_check,
+    a_defective_record,
+    a_failed_traffic_check,
+    a_record,
+    a_run,
+    a_sample,
+    a_verdict,
+    an_estimate,
+)
+
+from harness.model.budget import WHOLE_RUN
+from harness.model.measurement import Throughput
+from harness.model.outcome import Outcome
+from harness.model.trace import TrafficCounts
+from harness.model.verdict import Run
+from harness.report.html import render_html
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="install with: pip install -e '.[test]'"
+)
+
+CHROMIUM = Path("/usr/bin/chromium")
+HOSTILE = "</script><img src=http://example.invalid/x onerror=alert(1)>\u202e" + "x" * 10_000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(), reason=f"no {CHROMIUM}; install with: apt-get install chromium"
+    ),
+]
+
+
+def a_run_of_everything() -> Run:
+    good = a_verdict(
+        a_check(summary="loss 0.12 of the allowed error; dx 0.31 of the allowed error"),
+        traffic=a_record(first_call={WHOLE_RUN: TrafficCounts(h2d=3, h2d_bytes=12, syncs=2)}),
+        controls=(a_defective_record(),),
+        sample=a_sample(),
+        call_time=an_estimate(),
+        throughput=Throughput(unit="samples", units_per_call=4096, bytes_per_call=49_152_000),
+    )
+    bad = a_verdict(a_failed_traffic_check(), case="bad", traffic=a_defective_record(label="bad"))
+    open_ = a_check(
+        check="traffic", outcome=Outcome.INCONCLUSIVE, summary=HOSTILE, details=(HOSTILE,)
+    )
+    hostile = a_verdict(
+        open_,
+        workload=HOSTILE,
+        case=HOSTILE,
+        parameters={HOSTILE: HOSTILE},
+        traffic=a_record(label=HOSTILE),
+    )
+    return a_run(good, bad, hostile, command=f"harness run {HOSTILE}", notes=(HOSTILE,))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Visit:
+    """A page opened once, with everything it said and asked for."""
+
+    def __init__(self, browser: Browser, path: Path, **context: Any) -> None:
+        self.page = browser.new_page(**context)
+        self.said: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_html(a_run_of_everything()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Browser, report: Path) -> Visit:
+    return Visit(browser, report, viewport={"width": 360, "height": 740})
+
+
+def test_the_page_says_nothing_and_asks_for_nothing_but_itself(phone: Visit, report: Path) -> None:
+    assert phone.said == []
+    assert [url for url in phone.requests if not url.startswith("data:")] == [report.as_uri()]
+
+
+def test_the_page_never_scrolls_sideways_on_a_phone(phone: Visit) -> None:
+    phone.page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert phone.page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_verdict_is_on_the_first_screen_of_a_phone(phone: Visit) -> None:
+    bottom = phone.page.evaluate("document.querySelector('.tiles').getBoundingClientRect().bottom")
+    assert bottom < 740
+
+
+def test_tables_that_become_cards_are_still_tables_to_a_screen_reader(phone: Visit) -> None:
+    rows = phone.page.get_by_role("table", name="Every case").get_by_role("row")
+    assert rows.count() == 4
+    assert rows.nth(1).get_by_role("cell").count() == 4
+
+
+def test_the_dark_scheme_is_dark_and_legible(browser: Browser, report: Path) -> None:
+    page = Visit(browser, report, color_scheme="dark").page
+    channels = "[...getComputedStyle(document.body).{}.matchAll(/\\d+/g)].map(Number)"
+    assert max(page.evaluate(channels.format("backgroundColor"))) < 60
+    assert min(page.evaluate(channels.format("color"))) > 180
+
+
+def test_a_link_opens_the_section_of_its_case(browser: Browser, report: Path) -> None:
+    page = Visit(browser, report).page
+    section = page.locator("#case-softmax-cross-entropy-4096x1000-float32")
+    assert not section.is_visible()
+    page.get_by_role("link", name="4096x1000-float32").first.click()
+    section.wait_for(state="visible")
+
+
+def test_printing_unfolds_the_cold_call_and_drops_nothing_at_the_side(
+    browser: Browser, report: Path
+) -> None:
+    page = Visit(browser, report, viewport={"width": 688, "height": 1000}).page
+    shown = "document.querySelector('.first-call .traffic').checkVisibility()"
+    assert not page.evaluate(shown)
+    page.emulate_media(media="print")
+    assert page.evaluate(shown)
+    assert page.evaluate("document.documentElement.scrollWidth") == 688
+    assert page.pdf(format="A4").startswith(b"%PDF")

@@ -1,0 +1,258 @@
+"""The page is one file, loads nothing, and shows foreign text as text."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+from builders import (
+    a_check,
+    a_defective_record,
+    a_failed_traffic_check,
+    a_record,
+    a_run,
+    a_sample,
+    a_verdict,
+    an_environment,
+    an_estimate,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.model.budget import WHOLE_RUN
+from harness.model.event import Site
+from harness.model.measurement import Throughput
+from harness.model.outcome import Outcome
+from harness.model.trace import TrafficCounts
+from harness.model.traffic import TrafficLine
+from harness.model.verdict import Run
+from harness.report.html import CONTENT_SECURITY_POLICY, render_html
+from harness.report.json import decode_run
+from harness.report.wording import visible
+
+VOID = frozenset({"meta", "link", "br", "img", "input", "hr"})
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!--<script>",
+    "]]>&amp;&#0;",
+    "abc\u202egnp.exe",
+    "nul\0\x1b[31m",
+    "\udcff.py",
+    "x" * 10_000,
+    "</style><style>*{display:none}",
+]
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements in order, text, and whether every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.data = ""
+        self.captions: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open[-1] == tag, f"</{tag}> closes <{self.open[-1]}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        inside = self.open[-1] if self.open else ""
+        if inside == "script":
+            self.data += data
+        elif inside != "style":
+            self.text += data
+
+    def named(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def a_full_run() -> Run:
+    cold = {WHOLE_RUN: TrafficCounts(h2d=3, syncs=2), "forward": TrafficCounts(h2d=3, syncs=2)}
+    good = a_verdict(
+        a_check(details=("float32, 4,096 terms",)),
+        traffic=a_record(first_call=cold),
+        controls=(a_defective_record(),),
+        sample=a_sample(),
+        call_time=an_estimate(),
+        throughput=Throughput(unit="samples", units_per_call=4096, bytes_per_call=49_152_000),
+    )
+    open_ = a_check(
+        check="traffic", outcome=Outcome.INCONCLUSIVE, summary="no boundary", next_step="gpu"
+    )
+    return a_run(
+        good,
+        a_verdict(a_failed_traffic_check(), case="bad", traffic=a_defective_record(label="bad")),
+        a_verdict(open_, case="open"),
+        checks=(a_check(check="baseline", outcome=Outcome.SKIPPED, next_step="save one"),),
+        notes=("a note",),
+    )
+
+
+RUNS = {
+    "full": a_full_run(),
+    "empty": a_run(),
+    "passed": a_run(a_verdict(), baseline="main"),
+    "only run checks": a_run(checks=(a_check(),), environment=an_environment(commit=None)),
+    "many findings": a_run(
+        *(
+            a_verdict(a_check(outcome=Outcome.FAILED, summary=f"{n}"), case=f"c{n}")
+            for n in range(15)
+        )
+    ),
+}
+
+
+@pytest.fixture(params=RUNS.values(), ids=list(RUNS))
+def page(request: pytest.FixtureRequest) -> Page:
+    return Page(render_html(request.param))
+
+
+def test_every_element_is_closed_in_order(page: Page) -> None:
+    assert page.open == []
+
+
+def test_nothing_is_loaded_from_anywhere(page: Page) -> None:
+    loading = {
+        value
+        for _, attributes in page.elements
+        for name, value in attributes.items()
+        if name in {"src", "href", "action", "data", "poster", "srcset", "formaction"}
+    }
+    assert {value for value in loading if not value.startswith("#")} == {"data:,"}
+
+
+def test_no_script_runs_and_the_policy_forbids_all_loading(page: Page) -> None:
+    assert [script["type"] for script in page.named("script")] == ["application/json"]
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert {
+        "http-equiv": "Content-Security-Policy",
+        "content": CONTENT_SECURITY_POLICY,
+    } in page.named("meta")
+    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none';")
+
+
+def test_every_link_within_the_page_has_a_target_and_ids_are_unique(page: Page) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [link["href"] for link in page.named("a")]
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+def test_every_table_has_a_caption_and_every_heading_cell_a_scope(page: Page) -> None:
+    assert len(page.named("caption")) == len(page.named("table"))
+    assert all(cell.get("scope") in {"row", "col"} for cell in page.named("th"))
+
+
+def test_every_box_that_scrolls_can_be_reached_and_is_named(page: Page) -> None:
+    boxes = [attributes for _, attributes in page.elements if "tabindex" in attributes]
+    assert all(box.get("aria-label") and box.get("role") for box in boxes)
+
+
+def test_the_language_the_viewport_and_the_title_are_set(page: Page) -> None:
+    assert page.named("html") == [{"lang": "en"}]
+    assert any(meta.get("name") == "viewport" for meta in page.named("meta"))
+    assert len(page.named("title")) == 1
+
+
+def test_the_full_run_shows_what_a_reader_looks_for() -> None:
+    text = Page(render_html(a_full_run())).text
+    for words in (
+        "1 of 3 cases failed: softmax_cross_entropy/bad",
+        "exit status",
+        "ops/host_roundtrip.py:31 in forward",
+        "4 B device -> pageable, cudaMemcpyAsync + stream sync",
+        "over budget",
+        "within budget",
+        "first (cold) call: 0 D2H, 3 H2D (0 B), 2 syncs",
+        "1.20 to 1.30 ms",
+        "3.28 M samples/s",
+        "EPYC 7B13",
+        "git checkout 0123456789abcdef",
+        "no GPU took part",
+        "a note",
+        "save one",
+    ):
+        assert words in text, words
+
+
+def test_every_outcome_has_its_sign_beside_its_colour() -> None:
+    text = Page(render_html(a_full_run())).text
+    assert {"✓", "✗", "?", "○"} <= set(text)
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=list(RUNS))
+def test_the_run_itself_can_be_read_back_from_the_page(run: Run) -> None:
+    data = Page(render_html(run)).data
+    assert decode_run(data.encode(), source="page") == run
+
+
+def with_text(text: str) -> Run:
+    """A run in which everything that can be foreign is ``text``."""
+    line = TrafficLine(api=text, count=2, blocking=True, site=Site(text, 1, text), regions=(text,))
+    failed = a_check(
+        check=text,
+        outcome=Outcome.FAILED,
+        summary=text,
+        evidence=text,
+        details=(text,),
+        next_step=text,
+    )
+    verdict = a_verdict(
+        failed,
+        workload=text,
+        case=text,
+        parameters={text: text},
+        traffic=a_record(label=text, lines=(line,), probe=text, regions={text: TrafficCounts()}),
+        controls=(a_defective_record(label=text),),
+        call_time=an_estimate(),
+        throughput=Throughput(unit=text, units_per_call=1, bytes_per_call=1),
+    )
+    return a_run(verdict, run_id=text, command=text, baseline=text, checks=(failed,), notes=(text,))
+
+
+def structure(run: Run) -> list[str]:
+    return [tag for tag, _ in Page(render_html(run)).elements]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_is_shown_and_changes_nothing_else(text: str) -> None:
+    run = with_text(text)
+    page = Page(render_html(run))
+    assert visible(text) in page.text
+    assert structure(run) == structure(with_text("x"))
+    assert page.named("script") == [{"type": "application/json", "id": "run-data"}]
+    assert json.loads(page.data)["run_id"] == text
+
+
+@given(st.text(st.characters(), min_size=1, max_size=30))
+@settings(max_examples=50)
+def test_no_text_at_all_becomes_markup(text: str) -> None:
+    run = with_text(text)
+    page = Page(render_html(run))
+    assert visible(text) in page.text
+    assert page.open == []
+    assert structure(run) == structure(with_text("x"))
+    assert json.loads(page.data)["run_id"] == text
+
+
+def test_a_hundred_cases_stay_below_a_megabyte_or_so() -> None:
+    verdicts = (
+        a_verdict(case=f"c{number}", traffic=a_record(), call_time=an_estimate())
+        for number in range(100)
+    )
+    assert len(render_html(a_run(*verdicts)).encode()) < 1_000_000

@@ -1,0 +1,212 @@
+"""A run on a terminal: one screen, aligned, plain when piped."""
+
+from __future__ import annotations
+
+import io
+
+from builders import (
+    a_check,
+    a_defective_record,
+    a_failed_traffic_check,
+    a_record,
+    a_run,
+    a_sample,
+    a_sync,
+    a_transfer,
+    a_verdict,
+    a_violation,
+    an_estimate,
+)
+from rich.console import Console
+
+from harness.model.budget import Quantity
+from harness.model.event import Site
+from harness.model.measurement import Throughput
+from harness.model.outcome import Outcome
+from harness.model.traffic import traffic_lines
+from harness.model.verdict import Run, Verdict
+from harness.report.text import print_summary, summary_lines
+from harness.report.view.page import build_page
+
+
+def lines_of(run: Run, *, quiet: bool = False) -> list[str]:
+    lines = summary_lines(build_page(run), quiet=quiet)
+    return ["".join(span.text for span in line) for line in lines]
+
+
+def printed(run: Run, *, width: int = 80, encoding: str = "utf-8", terminal: bool = False) -> str:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding)
+    console = Console(file=stream, width=width)
+    if terminal:
+        console = Console(file=stream, width=width, force_terminal=True, color_system="standard")
+    print_summary(run, console)
+    stream.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def a_timed_verdict(*, case: str) -> Verdict:
+    return a_verdict(
+        case=case,
+        traffic=a_record(),
+        controls=(a_defective_record(),),
+        sample=a_sample(),
+        call_time=an_estimate(),
+        throughput=Throughput(unit="samples", units_per_call=4096, bytes_per_call=0),
+    )
+
+
+def test_a_passed_run_reads_as_designed() -> None:
+    run = a_run(
+        a_timed_verdict(case="4096x1000-float32"), a_timed_verdict(case="8x10"), baseline="main"
+    )
+    assert lines_of(run) == [
+        "✓ PASSED  exit 0  evidence SIMULATED  2 checks in 2 cases",
+        "  All 2 cases passed every check, held against baseline main",
+        "",
+        "    case               values  D2H  H2D  syncs  call time  interval         throughput",
+        "  softmax_cross_entropy",
+        "  ✓ 4096x1000-float32  ✓       0    0    0      1.25 ms    1.20 to 1.30 ms  3.28 M samples/s",
+        "  ✓ 8x10               ✓       0    0    0      1.25 ms    1.20 to 1.30 ms  3.28 M samples/s",
+        "",
+        "before and after  softmax_cross_entropy/4096x1000-float32 and 1 case alike",
+        "  ✗ before  host_roundtrip         1 D2H (4 B), 0 H2D, 1 sync",
+        "            4 B device -> pageable, cudaMemcpyAsync + stream sync   "
+        "ops/host_roundtrip.py:31 in forward",
+        "  ✓ after   softmax_cross_entropy  0 D2H, 0 H2D, 0 syncs",
+        "",
+        "what to do next",
+        "  1. → evidence is SIMULATED",
+        "     no GPU took part, so the driver and code that bypasses the array interface are unseen",
+        "     next      run the same command on a machine with a CUDA device",
+    ]
+
+
+def test_a_failed_run_brings_the_limits_and_the_line_of_code() -> None:
+    failed = a_failed_traffic_check(a_violation(), a_violation(a_sync(), quantity=Quantity.SYNCS))
+    lines = lines_of(a_run(a_verdict(failed, traffic=a_defective_record(label="planted"))))
+    assert lines[0] == "✗ FAILED  exit 1  evidence SIMULATED  1 check in 1 case"
+    assert lines[5].split() == ["✗", "4096x1000-float32", "1", "✗", "0", "1", "✗"]
+    assert "     transfer limit exceeded within 'forward'" in lines
+    assert (
+        "       1. 4 B device -> pageable, cudaMemcpyAsync + stream sync   ops/host_roundtrip.py:31 in forward"
+        in lines
+    )
+    assert (
+        "     next      remove the copy or wait at the line shown, or budget it with its reason"
+        in lines
+    )
+
+
+def test_quiet_says_only_what_did_not_pass() -> None:
+    assert lines_of(a_run(a_timed_verdict(case="a")), quiet=True) == []
+    wrong = a_check(
+        outcome=Outcome.FAILED, summary="loss is wrong", evidence="oracle", next_step="look"
+    )
+    lines = lines_of(a_run(a_timed_verdict(case="a"), a_verdict(wrong, case="b")), quiet=True)
+    assert lines == [
+        "✗ FAILED  exit 1  evidence SIMULATED in 1, none in 1  2 checks in 2 cases",
+        "  1 of 2 cases failed: softmax_cross_entropy/b: loss is wrong",
+        "",
+        "what to do next",
+        "  1. ✗ values failed in softmax_cross_entropy/b",
+        "     loss is wrong",
+        "     evidence  oracle",
+        "     next      look",
+    ]
+
+
+def test_many_cases_stay_on_one_screen_with_the_worst_on_top() -> None:
+    bad = a_check(outcome=Outcome.FAILED, summary="loss is wrong")
+    run = a_run(*(a_timed_verdict(case=f"c{n}") for n in range(200)), a_verdict(bad, case="bad"))
+    lines = lines_of(run)
+    assert lines[5].startswith("  ✗ bad")
+    assert "  and 181 more cases, all passed: see the report" in lines
+    assert len(lines) < 50
+
+
+def test_what_is_left_out_is_never_said_to_have_passed_when_it_did_not() -> None:
+    failed = (a_verdict(a_check(outcome=Outcome.FAILED), case=f"c{n}") for n in range(30))
+    assert "  and 10 more cases, not all passed: see the report" in lines_of(a_run(*failed))
+
+
+def test_more_findings_than_fit_are_counted() -> None:
+    wrong = (
+        a_verdict(a_check(outcome=Outcome.FAILED, summary=f"wrong {n}"), case=f"c{n}")
+        for n in range(9)
+    )
+    assert lines_of(a_run(*wrong))[-1] == "  and 4 more in the report"
+
+
+def test_more_comparisons_than_fit_are_counted() -> None:
+    controls = tuple(a_defective_record(label=f"defect {n}") for n in range(4))
+    lines = lines_of(a_run(a_verdict(traffic=a_record(), controls=controls)))
+    assert "  and 2 more comparisons in the report" in lines
+
+
+def test_a_defect_with_many_lines_shows_the_first_and_counts_the_rest() -> None:
+    events = [a_transfer(site=Site("a.py", n, "f")) for n in range(3)]
+    noisy = a_record(label="noisy", lines=traffic_lines(events))
+    lines = lines_of(a_run(a_verdict(traffic=a_record(), controls=(noisy,))))
+    assert "            and 2 more lines" in lines
+
+
+def test_an_unwatched_case_is_told_from_one_without_traffic() -> None:
+    lines = lines_of(a_run(a_verdict()))
+    assert lines[5].split() == ["✓", "4096x1000-float32", "✓", "unseen", "unseen", "unseen"]
+
+
+def test_columns_that_are_empty_throughout_are_left_out() -> None:
+    assert lines_of(a_run(a_verdict()))[3].split() == ["case", "values", "D2H", "H2D", "syncs"]
+
+
+def test_an_empty_run_says_so() -> None:
+    assert lines_of(a_run()) == [
+        "? INCONCLUSIVE  exit 4  evidence none (nothing watched the boundary)  0 checks in 0 cases",
+        "  Nothing was checked, so nothing is known",
+        "",
+        "what to do next",
+        "  1. ? run inconclusive",
+        "     nothing was checked",
+        "     evidence  the run has no case and no check",
+        "     next      name a workload that has cases; `harness workloads` lists the built-in ones",
+    ]
+
+
+def test_notes_come_last() -> None:
+    assert lines_of(a_run(a_verdict(), notes=("no bfloat16",)))[-1] == "note  no bfloat16"
+
+
+def test_columns_align_under_wide_and_combining_characters() -> None:
+    run = a_run(a_verdict(case="世界"), a_verdict(case="abcd"), a_verdict(case="e\u0301fgh"))
+    rows = [line for line in lines_of(run) if "unseen" in line]
+    assert rows == [
+        "  ✓ 世界  ✓       unseen  unseen  unseen",
+        "  ✓ abcd  ✓       unseen  unseen  unseen",
+        "  ✓ e\u0301fgh  ✓       unseen  unseen  unseen",
+    ]
+
+
+def test_a_piped_summary_has_no_colour_and_never_wraps() -> None:
+    site = Site("/a" + "/very/long/folder" * 12 + "/file.py", 12345, "forward")
+    failed = a_failed_traffic_check(a_violation(a_transfer(site=site)))
+    text = printed(a_run(a_verdict(failed)), width=40)
+    assert "\x1b" not in text
+    assert f"{site.file}:12345 in forward\n" in text
+
+
+def test_a_terminal_gets_colour_beside_the_signs() -> None:
+    text = printed(a_run(a_verdict()), terminal=True)
+    assert "\x1b[32m✓ PASSED\x1b[0m" in text
+
+
+def test_a_terminal_of_another_encoding_gets_readable_signs() -> None:
+    text = printed(a_run(a_verdict(case="Größe-世"), baseline="main"), encoding="ascii")
+    assert text.startswith("+ PASSED  exit 0")
+    assert r"Gr\xf6\xdfe-\u4e16" in text
+
+
+def test_names_are_text_and_not_markup() -> None:
+    text = printed(a_run(a_verdict(case="[bold red]x[/]", workload="\x1b[2J:smile:")))
+    assert "[bold red]x[/]" in text
+    assert r"\x1b[2J:smile:" in text

@@ -1,0 +1,130 @@
+"""The verdict in ten seconds: outcome, exit status, evidence, reason, counts."""
+
+from __future__ import annotations
+
+import pytest
+from builders import a_check, a_failed_traffic_check, a_record, a_run, a_verdict
+
+from harness.errors import ExitCode
+from harness.model.outcome import Evidence, Outcome
+from harness.model.verdict import CheckResult, Verdict
+from harness.report.view.banner import Banner, exit_status
+from harness.report.view.page import build_page
+
+OPEN = a_check(check="traffic", outcome=Outcome.INCONCLUSIVE, summary="cpu has no boundary")
+SKIPPED = a_check(check="baseline", outcome=Outcome.SKIPPED, summary="not timed")
+FAILED = a_failed_traffic_check()
+
+
+def banner_of(
+    *verdicts: Verdict, checks: tuple[CheckResult, ...] = (), baseline: str | None = None
+) -> Banner:
+    return build_page(a_run(*verdicts, checks=checks, baseline=baseline)).banner
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (Outcome.PASSED, ExitCode.PASSED),
+        (Outcome.SKIPPED, ExitCode.PASSED),
+        (Outcome.INCONCLUSIVE, ExitCode.INCONCLUSIVE),
+        (Outcome.FAILED, ExitCode.FAILED),
+    ],
+)
+def test_every_outcome_has_its_exit_status(outcome: Outcome, status: ExitCode) -> None:
+    run = a_run(a_verdict(a_check(outcome=outcome)))
+    assert exit_status(run) == status
+    assert build_page(run).banner.exit_status == status
+
+
+def test_an_interrupted_run_ends_as_shells_expect() -> None:
+    stopped = a_check(check="interrupted", outcome=Outcome.INCONCLUSIVE)
+    assert exit_status(a_run(a_verdict(), checks=(stopped,))) == 130
+
+
+def test_a_pass_says_how_much_passed() -> None:
+    top = banner_of(a_verdict(), a_verdict(a_check(), a_check(), case="b"))
+    assert (top.mark.sign, top.mark.word) == ("✓", "passed")
+    assert top.reason == "All 2 cases passed every check"
+    assert top.checks == "3 checks in 2 cases"
+
+
+def test_a_pass_against_a_baseline_names_it() -> None:
+    assert banner_of(a_verdict(), baseline="main").reason == (
+        "The only case passed every check, held against baseline main"
+    )
+
+
+def test_a_failure_names_the_first_case_and_its_reason() -> None:
+    top = banner_of(
+        a_verdict(case="good"), a_verdict(OPEN, case="open"), a_verdict(FAILED, case="bad")
+    )
+    assert top.reason == (
+        "1 of 3 cases failed: softmax_cross_entropy/bad: 1 d2h within 'forward', 0 allowed "
+        "(the loss stays on the device: SINGA-502)"
+    )
+
+
+def test_when_all_cases_end_alike_the_first_is_named() -> None:
+    top = banner_of(a_verdict(OPEN), a_verdict(OPEN, case="b"))
+    assert top.reason == (
+        "All 2 cases are inconclusive: first softmax_cross_entropy/4096x1000-float32: cpu has no boundary"
+    )
+
+
+def test_the_only_case_needs_no_name() -> None:
+    assert banner_of(a_verdict(SKIPPED)).reason == "The only case was skipped: not timed"
+
+
+def test_a_failure_of_the_whole_run_is_told_as_one() -> None:
+    lost = a_check(check="baseline", outcome=Outcome.FAILED, summary="case mlp/a is gone")
+    assert banner_of(a_verdict(), checks=(lost,)).reason == (
+        "A check of the whole run failed: case mlp/a is gone"
+    )
+
+
+@pytest.mark.parametrize(
+    ("checks", "reason"),
+    [
+        ((), "Nothing was checked, so nothing is known"),
+        ((a_check(),), "No case ran; the checks of the whole run passed"),
+        ((OPEN,), "A check of the whole run is inconclusive: cpu has no boundary"),
+    ],
+)
+def test_a_run_without_cases_is_never_told_as_cases_that_passed(
+    checks: tuple[CheckResult, ...], reason: str
+) -> None:
+    assert banner_of(checks=checks).reason == reason
+
+
+def test_every_outcome_is_counted_also_those_nothing_ended_with() -> None:
+    counts = banner_of(a_verdict(FAILED), a_verdict(case="b"), a_verdict(case="c")).counts
+    assert [(count.mark.word, count.number) for count in counts] == [
+        ("failed", 1),
+        ("inconclusive", 0),
+        ("skipped", 0),
+        ("passed", 2),
+    ]
+
+
+def test_a_case_without_any_check_is_inconclusive() -> None:
+    run = a_run(Verdict(workload="w", case="c", parameters={}, checks=()))
+    assert build_page(run).banner.reason == "The only case is inconclusive: no check ran"
+
+
+def test_one_level_of_evidence_is_told_plainly() -> None:
+    assert banner_of(a_verdict(traffic=a_record())).evidence == "SIMULATED"
+
+
+def test_several_levels_are_told_strongest_first_with_their_counts() -> None:
+    top = banner_of(
+        a_verdict(traffic=a_record()),
+        a_verdict(case="b", traffic=a_record(evidence=Evidence.PROVEN)),
+        a_verdict(case="c"),
+        a_verdict(case="d", traffic=a_record()),
+    )
+    assert top.evidence == "PROVEN in 1, SIMULATED in 2, none in 1"
+
+
+def test_no_evidence_is_said_and_not_left_blank() -> None:
+    assert banner_of(a_verdict()).evidence == "none (nothing watched the boundary)"

@@ -1,0 +1,118 @@
+"""The rest of the page: environment, reproduction, blind spots, notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from builders import (
+    a_record,
+    a_run,
+    a_transfer,
+    a_verdict,
+    an_environment,
+    an_estimate,
+)
+
+from harness.model.event import Site
+from harness.model.outcome import Evidence
+from harness.model.traffic import traffic_lines
+from harness.model.verdict import Run
+from harness.report.view.cases import Fact
+from harness.report.view.page import Page, build_page
+
+
+def spots_of(run: Run) -> dict[str, str]:
+    return {spot.title: spot.cases for spot in build_page(run).blind_spots}
+
+
+def test_the_title_says_outcome_and_run() -> None:
+    page = build_page(a_run(a_verdict()))
+    assert page.title == "PASSED · 20251130T165000000Z"
+    assert page.subtitle == "2025-11-30T16:50:00+00:00 · took 12.3 s · harness 0.1.0"
+
+
+def test_what_decides_comparability_stands_apart_from_what_explains() -> None:
+    page = build_page(a_run())
+    assert page.hard == (Fact("cpu.model", "EPYC 7B13"), Fact("python.version", "3.11.9"))
+    assert page.soft == (Fact("numpy.version", "2.4.0"),)
+
+
+@pytest.mark.parametrize(
+    ("commit", "dirty", "text"),
+    [
+        ("abcdef0", False, "abcdef0"),
+        ("abcdef0", True, "abcdef0 with uncommitted changes"),
+        ("abcdef0", None, "abcdef0 (changes unknown)"),
+        (None, None, "unknown: the code under test is in no git repository"),
+    ],
+)
+def test_the_code_under_test_is_told(commit: str | None, dirty: bool | None, text: str) -> None:
+    page = build_page(a_run(environment=an_environment(commit=commit, dirty=dirty)))
+    assert page.environment == (Fact("commit", text),)
+
+
+def commands_of(page: Page) -> tuple[str, ...]:
+    return page.commands
+
+
+def test_a_run_can_be_had_again_by_copying_two_lines() -> None:
+    page = build_page(a_run(command="harness run mlp --seed 7"))
+    assert commands_of(page) == ("git checkout 0123456789abcdef", "harness run mlp --seed 7")
+
+
+@pytest.mark.parametrize("commit", [None, "main; rm -rf ~", "0123456789abcdef\nrm"])
+def test_nothing_but_a_commit_is_offered_for_checkout(commit: str | None) -> None:
+    page = build_page(a_run(environment=an_environment(commit=commit)))
+    assert commands_of(page) == ("harness run",)
+
+
+def test_uncommitted_changes_are_told_where_the_run_is_reproduced() -> None:
+    facts = build_page(a_run(environment=an_environment(dirty=True), baseline="main")).reproduction
+    assert Fact("baseline", "main") in facts
+    assert Fact("seed", "0") in facts
+    assert any("uncommitted changes" in fact.text for fact in facts)
+
+
+def test_every_level_of_evidence_says_what_it_cannot_see() -> None:
+    verdicts = [
+        a_verdict(case=level.value, traffic=a_record(evidence=level, probe=level.value.lower()))
+        for level in Evidence
+    ]
+    found = spots_of(a_run(*verdicts))
+    assert list(found)[:4] == ["PROVEN", "WITNESSED", "RECORDED", "SIMULATED"]
+    assert found["PROVEN"] == "softmax_cross_entropy/PROVEN"
+
+
+def test_a_probe_is_named_beside_its_level() -> None:
+    record = a_record(evidence=Evidence.PROVEN, probe="cupti 13.4")
+    assert "PROVEN by cupti 13.4" in spots_of(a_run(a_verdict(traffic=record)))
+
+
+def test_cases_nobody_watched_or_timed_are_told() -> None:
+    watched = a_verdict(traffic=a_record(), call_time=an_estimate())
+    found = spots_of(a_run(watched, a_verdict(case="b"), a_verdict(case="c")))
+    assert found["no traffic seen"] == "2 of 3 cases"
+    assert found["not timed"] == "2 of 3 cases"
+    assert found["timed elsewhere"] == "softmax_cross_entropy/4096x1000-float32"
+
+
+def test_a_case_timed_where_it_was_watched_is_not_told_as_timed_elsewhere() -> None:
+    verdict = a_verdict(traffic=a_record(), call_time=an_estimate(), timing_device="simulated")
+    assert "timed elsewhere" not in spots_of(a_run(verdict))
+
+
+def test_notes_and_checks_of_the_run_are_kept() -> None:
+    run = replace(a_run(notes=("bfloat16 was skipped",)), checks=a_verdict().checks)
+    page = build_page(run)
+    assert page.notes == ("bfloat16 was skipped",)
+    assert [check.check for check in page.run_checks] == ["values"]
+
+
+def test_source_lines_are_shown_relative_to_the_folder_given(tmp_path: Path) -> None:
+    lines = traffic_lines([a_transfer(site=Site(str(tmp_path / "ops.py"), 3, "f"))])
+    page = build_page(a_run(a_verdict(traffic=a_record(lines=lines))), relative_to=tmp_path)
+    traffic = page.cases[0].traffic
+    assert traffic is not None
+    assert traffic.lines[0].site == "ops.py:3 in f"
