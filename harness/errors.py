@@ -36,6 +36,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     UNAVAILABLE = 3
     INCONCLUSIVE = 4
+    INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
 class HarnessError(Exception):

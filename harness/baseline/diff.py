@@ -36,7 +36,7 @@ class Policy:
     """
 
     fail_over: float = 0.05
-    confidence: float = 0.95
+    confidence: float = 0.99
     trust_raw: bool = False
     new: Outcome = Outcome.SKIPPED
     missing: Outcome = Outcome.INCONCLUSIVE
@@ -48,7 +48,7 @@ class Policy:
             )
         if not 0 < self.confidence < 1:
             raise UsageError(
-                f"confidence is {self.confidence!r}; give a fraction between 0 and 1, such as 0.95"
+                f"confidence is {self.confidence!r}; give a fraction between 0 and 1, such as 0.99"
             )
 
 

@@ -43,7 +43,7 @@ def compare_throughput(
     *,
     name: str,
     fail_over: float,
-    confidence: float = 0.95,
+    confidence: float = 0.99,
     trust_raw: bool = False,
 ) -> CheckResult:
     """Hold the timings ``now`` against those of baseline ``name``.

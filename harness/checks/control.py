@@ -78,7 +78,7 @@ def _mismatch(plant: Planted) -> str:
 def _expected_text(expected: Mapping[str, Mapping[Quantity, int]]) -> str:
     parts = []
     for region, quantities in expected.items():
-        nonzero = [f"{count:,} {quantity.value}" for quantity, count in quantities.items() if count]
+        nonzero = [quantity.amount_text(count) for quantity, count in quantities.items() if count]
         if nonzero:
             parts.append(f"{', '.join(nonzero)} within {region!r}")
     return "; ".join(parts)

@@ -211,8 +211,8 @@ def _part(trace: Trace, region: str) -> Trace:
 def _excess(violation: Violation) -> str:
     limit = violation.limit
     return (
-        f"{violation.observed:,} {limit.quantity.value} within {violation.region!r}, "
-        f"{limit.at_most:,} allowed ({limit.because})"
+        f"{limit.quantity.amount_text(violation.observed)} within {violation.region!r}, "
+        f"{limit.quantity.amount_text(limit.at_most)} allowed ({limit.because})"
     )
 
 

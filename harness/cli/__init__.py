@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -11,9 +12,8 @@ import click
 from harness import __version__
 from harness.cli.baseline import baseline_command
 from harness.cli.doctor import doctor_command
-from harness.cli.options import debug_option
+from harness.cli.options import Debugging, debug_option
 from harness.cli.run import run_command
-from harness.cli.status import INTERRUPTED_STATUS
 from harness.cli.workloads import workloads_command
 from harness.errors import ExitCode, HarnessError
 
@@ -40,24 +40,24 @@ for verb in (run_command, baseline_command, workloads_command, doctor_command):
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status; an error is one line on standard error."""
     argv = sys.argv[1:] if arguments is None else arguments
-    debug = "--debug" in argv
+    debugging = Debugging()
     if str(Path.cwd()) not in sys.path:
         # A console script starts without the working folder, where `package.module:WORKLOAD` mostly is.
         sys.path.insert(0, str(Path.cwd()))
     try:
-        status = command.main(args=argv, prog_name="harness", standalone_mode=False)
+        status = command.main(args=argv, prog_name="harness", standalone_mode=False, obj=debugging)
     except HarnessError as error:
-        if debug:
+        if debugging.wanted:
             traceback.print_exc()
         return _refuse(str(error), error.exit_code)
     except click.ClickException as error:
         error.show()
         return int(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        return _refuse("interrupted", INTERRUPTED_STATUS)
+        return _refuse("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output left (`harness run | head`); the exit status still has to say so.
-        sys.stderr.close()
+        # The reader left (`harness run | head`). What is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.USAGE)
     return int(status or 0)
 

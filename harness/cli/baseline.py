@@ -10,7 +10,6 @@ from rich.console import Console
 from harness.baseline.diff import Policy, compare_with_baseline
 from harness.baseline.store import DirectoryStore
 from harness.cli.options import baselines_option, debug_option, fraction, reports_option
-from harness.cli.status import exit_status
 from harness.errors import UsageError
 from harness.model.baseline import Baseline
 from harness.model.outcome import Outcome, worst
@@ -124,7 +123,7 @@ def diff_command(
         results.extend(checks)
     for result in comparison.run:
         console.print(failure_text(result), markup=False)
-    return exit_status(worst(result.outcome for result in results))
+    return int(worst(result.outcome for result in results).exit_code)
 
 
 @baseline_command.command("remove")

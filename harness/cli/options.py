@@ -4,16 +4,43 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-__all__ = ["baselines_option", "debug_option", "fraction", "reports_option"]
+__all__ = [
+    "Debugging",
+    "baselines_option",
+    "debug_option",
+    "fraction",
+    "pass_debugging",
+    "reports_option",
+]
+
+
+@dataclass(slots=True)
+class Debugging:
+    """Whether tracebacks are wanted; one per command, shared by its verbs."""
+
+    wanted: bool = False
+
+
+def _note_debugging(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        context.ensure_object(Debugging).wanted = True
+
 
 debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors."
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_debugging,
+    help="Show tracebacks of errors.",
 )
-"""Accepted by every verb; ``harness.cli.main`` looks for it before the verb runs."""
+"""Accepted before and after the verb."""
+
+pass_debugging = click.make_pass_decorator(Debugging, ensure=True)
 
 reports_option = click.option(
     "--output",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +15,20 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.baseline.diff import Policy
 from harness.baseline.store import DirectoryStore
-from harness.cli.options import baselines_option, debug_option, fraction, reports_option
-from harness.cli.status import INTERRUPTED_STATUS, exit_status
+from harness.cli.options import (
+    Debugging,
+    baselines_option,
+    debug_option,
+    fraction,
+    pass_debugging,
+    reports_option,
+)
 from harness.devices.registry import DEVICE_NAMES, choose_devices
 from harness.report.files import check_writable, write_report
 from harness.report.text import print_summary
 from harness.session.catalogue import select
-from harness.session.conduct import INTERRUPTED, Request, conduct
 from harness.session.conduct import Progress as Report
+from harness.session.conduct import Request, conduct
 from harness.session.verify import Settings
 
 __all__ = ["run_command"]
@@ -76,7 +83,9 @@ __all__ = ["run_command"]
 @reports_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only what did not pass.")
 @debug_option
+@pass_debugging
 def run_command(
+    debugging: Debugging,
     *,
     workloads: tuple[str, ...],
     device: str,
@@ -110,13 +119,15 @@ def run_command(
         policy=Policy(fail_over=fail_over, trust_raw=trust_raw),
     )
     with _progress(console) as report:
-        run = conduct(request, progress=report)
+        run = conduct(
+            request,
+            progress=report,
+            on_fault=traceback.print_exception if debugging.wanted else None,
+        )
     print_summary(run, console, quiet=quiet)
     folder_written = write_report(run, reports)
     console.print(f"report  {folder_written / 'report.html'}", markup=False, soft_wrap=True)
-    if any(result.check == INTERRUPTED for result in run.checks):
-        return INTERRUPTED_STATUS
-    return exit_status(run.outcome)
+    return int(run.exit_code)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from enum import Enum
 from harness.errors import WorkloadError
 from harness.model.event import Direction, Event, EventType, Sync, Transfer
 from harness.model.traffic import TrafficLine
+from harness.units import bytes_text, count_text
 
 __all__ = ["WHOLE_RUN", "Budget", "Limit", "Quantity", "Violation"]
 
@@ -30,6 +31,18 @@ class Quantity(Enum):
     def requires(self) -> EventType:
         """The event type a probe must observe for this quantity to be known."""
         return EventType.SYNC if self is Quantity.SYNCS else EventType.TRANSFER
+
+    def amount_text(self, amount: int) -> str:
+        """So much of this quantity, in words: ``2 D2H``, ``8 B D2H``, ``1 sync``."""
+        match self:
+            case Quantity.D2H | Quantity.H2D:
+                return f"{amount:,} {self.name}"
+            case Quantity.D2H_BYTES | Quantity.H2D_BYTES:
+                return f"{bytes_text(amount)} {self.name.removesuffix('_BYTES')}"
+            case Quantity.SYNCS:
+                return count_text(amount, "sync")
+            case Quantity.BLOCKING_COPIES:
+                return count_text(amount, "blocking copy", plural="blocking copies")
 
     def counts(self, event: Event) -> int:
         """How much this one event adds to the quantity."""
@@ -85,7 +98,11 @@ class Budget:
         return cls({region: _limits(region, entry) for region, entry in plain.items()})
 
 
-def _limits(region: str, entry: Mapping[str, object]) -> tuple[Limit, ...]:
+def _limits(region: str, entry: object) -> tuple[Limit, ...]:
+    if not isinstance(entry, Mapping):
+        raise WorkloadError(
+            f"budget of region {region!r} is {entry!r}; give {{'d2h': 0, 'because': '...'}}"
+        )
     because = entry.get("because")
     if not isinstance(because, str) or not because.strip():
         raise WorkloadError(f"budget of region {region!r} gives no reason; add because='...'")

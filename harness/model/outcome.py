@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from harness.errors import ExitCode
+
 __all__ = ["Evidence", "Outcome", "worst"]
 
 
@@ -20,6 +22,19 @@ class Outcome(Enum):
     def severity(self) -> int:
         """0 for passed up to 3 for failed."""
         return list(Outcome).index(self)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit status of a command that ended so."""
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES = {
+    Outcome.PASSED: ExitCode.PASSED,
+    Outcome.SKIPPED: ExitCode.PASSED,
+    Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
+    Outcome.FAILED: ExitCode.FAILED,
+}
 
 
 class Evidence(Enum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.errors import ExitCode
 from harness.model.budget import Limit, Violation
 from harness.model.environment import Environment
 from harness.model.measurement import Estimate, Sample, Throughput
@@ -12,7 +13,10 @@ from harness.model.outcome import Evidence, Outcome, worst
 from harness.model.trace import TrafficCounts
 from harness.model.traffic import TrafficLine
 
-__all__ = ["SCHEMA_VERSION", "CheckResult", "Run", "TrafficRecord", "Verdict"]
+__all__ = ["INTERRUPTED", "SCHEMA_VERSION", "CheckResult", "Run", "TrafficRecord", "Verdict"]
+
+INTERRUPTED = "interrupted"
+"""The check by which a run says that it was stopped before its end."""
 
 SCHEMA_VERSION = 1
 """Raised whenever a field changes meaning or disappears; an older file loads or fails by name."""
@@ -112,3 +116,10 @@ class Run:
         """The worst of all parts; a run that checked nothing is inconclusive."""
         parts = [verdict.outcome for verdict in self.verdicts]
         return worst([*parts, *(result.outcome for result in self.checks)])
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit status of the command that made this run."""
+        if any(result.check == INTERRUPTED for result in self.checks):
+            return ExitCode.INTERRUPTED
+        return self.outcome.exit_code

@@ -31,8 +31,8 @@ _HEADINGS = {
 def failure_text(result: CheckResult, *, relative_to: Path | None = None) -> str:
     """What happened, against which limit, where, and on what evidence, over several lines.
 
-    Each limit exceeded is a block of its own; a copy and the wait of the same line of code share a
-    numbered line. Files are shown relative to ``relative_to``, the current folder unless given. Every
+    The limits exceeded in one region for one reason make a block; a copy and the wait of the same line of
+    code share a numbered line. Files are shown relative to ``relative_to``, the current folder unless given. Every
     other result reads: what, details, evidence, next step. The last line has no line break.
     """
     folder = relative_to or working_folder()
@@ -40,10 +40,10 @@ def failure_text(result: CheckResult, *, relative_to: Path | None = None) -> str
         return "\n".join(_plain(result))
     joined = joined_lines(line for violation in result.violations for line in violation.lines)
     lines = []
-    for violation in result.violations:
-        own = set(violation.lines)
+    for block in _blocks(result.violations):
+        own = {line for violation in block for line in violation.lines}
         guilty = [line for line in joined if line.copy in own or line.wait in own]
-        lines += [*_excess(violation), *_numbered(guilty, folder)]
+        lines += [*_excess(block), *_numbered(guilty, folder)]
     lines += [_labelled("note", detail) for detail in result.details]
     if result.evidence:
         lines.append(f"evidence  {visible(result.evidence)}")
@@ -69,29 +69,26 @@ def _labelled(label: str, text: str) -> str:
     return f"  {label:<8}  {visible(text)}"
 
 
-def _excess(violation: Violation) -> Iterator[str]:
-    limit = violation.limit
-    yield f"{_HEADINGS[limit.quantity]} exceeded within {region_text(violation.region)}"
-    allowed = _amount(limit.quantity, limit.at_most)
-    yield f"  allowed   {allowed}   ({visible(limit.because)})"
-    yield f"  observed  {_observed(violation)}"
+def _blocks(violations: Sequence[Violation]) -> list[list[Violation]]:
+    """Violations of one region for one reason, together: one read breaks the copy and the sync limit alike."""
+    blocks: dict[tuple[str, str], list[Violation]] = {}
+    for violation in violations:
+        blocks.setdefault((violation.region, violation.limit.because), []).append(violation)
+    return list(blocks.values())
 
 
-def _amount(quantity: Quantity, count: int) -> str:
-    match quantity:
-        case Quantity.D2H | Quantity.H2D:
-            return f"{count:,} {quantity.name}"
-        case Quantity.D2H_BYTES | Quantity.H2D_BYTES:
-            return f"{bytes_text(count)} {quantity.name.removesuffix('_BYTES')}"
-        case Quantity.SYNCS:
-            return count_text(count, "sync")
-        case Quantity.BLOCKING_COPIES:
-            return count_text(count, "blocking copy", plural="blocking copies")
+def _excess(block: Sequence[Violation]) -> Iterator[str]:
+    first = block[0]
+    limits = [violation.limit for violation in block]
+    allowed = ", ".join(limit.quantity.amount_text(limit.at_most) for limit in limits)
+    yield f"{_HEADINGS[first.limit.quantity]} exceeded within {region_text(first.region)}"
+    yield f"  allowed   {allowed}   ({visible(first.limit.because)})"
+    yield f"  observed  {'; '.join(map(_observed, block))}"
 
 
 def _observed(violation: Violation) -> str:
     quantity = violation.limit.quantity
-    amount = _amount(quantity, violation.observed)
+    amount = quantity.amount_text(violation.observed)
     lines = violation.lines
     match quantity:
         case Quantity.SYNCS:

@@ -26,11 +26,15 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One workload and the cases of it to run, or the ``fault`` that keeps it from being run at all."""
+    """One workload and the cases of it to run, or the ``fault`` that keeps it from being run at all.
+
+    ``whole`` says that these are all of its cases.
+    """
 
     name: str
     workload: Workload | None
     cases: tuple[Case, ...] = ()
+    whole: bool = True
     fault: str = ""
 
 
@@ -46,7 +50,8 @@ def select(names: Sequence[str]) -> tuple[Selection, ...]:
         found = _selection(name)
         known = chosen.get(found.name)
         cases = {case.name: case for case in (*(known.cases if known else ()), *found.cases)}
-        chosen[found.name] = replace(found, cases=tuple(cases.values()))
+        whole = found.whole or (known is not None and known.whole)
+        chosen[found.name] = replace(found, cases=tuple(cases.values()), whole=whole)
     return tuple(chosen.values())
 
 
@@ -54,7 +59,8 @@ def _selection(name: str) -> Selection:
     target, _, pattern = name.partition("/")
     try:
         workload = load_workload(target)
-        return Selection(workload.name, workload, tuple(_matching(workload, pattern or "*", name)))
+        cases = tuple(_matching(workload, pattern or "*", name))
+        return Selection(workload.name, workload, cases, whole=not pattern)
     except WorkloadError as error:
         return Selection(target, None, fault=str(error))
 

@@ -13,14 +13,12 @@ from harness.devices.registry import Devices
 from harness.environment import fingerprint
 from harness.model.baseline import Baseline
 from harness.model.outcome import Outcome
-from harness.model.verdict import CheckResult, Run, Verdict
+from harness.model.verdict import INTERRUPTED, CheckResult, Run, Verdict
 from harness.session.catalogue import Selection
-from harness.session.verify import Settings, faulty, verify_case
+from harness.session.verify import OnFault, Settings, faulty, verify_case
+from harness.units import count_text
 
-__all__ = ["INTERRUPTED", "Request", "conduct"]
-
-INTERRUPTED = "interrupted"
-"""The name of the check that says a run was stopped before its end."""
+__all__ = ["Request", "conduct"]
 
 Progress = Callable[[str, int, int], None]
 """Called with the case about to start, its number from 0, and how many there are."""
@@ -38,13 +36,16 @@ class Request:
     policy: Policy | None = None
 
 
-def conduct(request: Request, *, progress: Progress) -> Run:
-    """Verify every case and return the record, also when the user interrupts: what is done is kept."""
+def conduct(request: Request, *, progress: Progress, on_fault: OnFault | None = None) -> Run:
+    """Verify every case and return the record, also when the user interrupts: what is done is kept.
+
+    ``on_fault`` is told each exception of a workload.
+    """
     started = datetime.now(UTC)
     clock = time.perf_counter()
     names = [device.name for device in request.devices.all]
     environment = fingerprint(names)
-    verdicts, checks = _verdicts(request, progress)
+    verdicts, checks = _verdicts(request, progress, on_fault or (lambda error: None))
     run = Run(
         run_id=started.strftime("%Y%m%dT%H%M%S") + f"{started.microsecond // 1000:03d}Z",
         created=started.isoformat(timespec="seconds"),
@@ -59,7 +60,9 @@ def conduct(request: Request, *, progress: Progress) -> Run:
     return replace(_compared(run, request), duration_s=time.perf_counter() - clock)
 
 
-def _verdicts(request: Request, progress: Progress) -> tuple[list[Verdict], list[CheckResult]]:
+def _verdicts(
+    request: Request, progress: Progress, on_fault: OnFault
+) -> tuple[list[Verdict], list[CheckResult]]:
     total = sum(max(1, len(selection.cases)) for selection in request.selections)
     verdicts: list[Verdict] = []
     try:
@@ -71,7 +74,13 @@ def _verdicts(request: Request, progress: Progress) -> tuple[list[Verdict], list
             for case in selection.cases:
                 progress(f"{selection.name}/{case.name}", len(verdicts), total)
                 verdicts.append(
-                    verify_case(selection, case, devices=request.devices, settings=request.settings)
+                    verify_case(
+                        selection,
+                        case,
+                        devices=request.devices,
+                        settings=request.settings,
+                        on_fault=on_fault,
+                    )
                 )
     except KeyboardInterrupt:
         return verdicts, [_interrupted(len(verdicts), total)]
@@ -91,13 +100,36 @@ def _interrupted(done: int, total: int) -> CheckResult:
 def _compared(run: Run, request: Request) -> Run:
     if request.baseline is None:
         return run
-    policy = request.policy or Policy()
-    current = Baseline.of_run(run, "this run")
-    comparison = compare_with_baseline(current, request.baseline, policy)
+    asked, left_out = _asked_for(request.baseline, request.selections, run)
+    comparison = compare_with_baseline(Baseline.of_run(run, "this run"), asked, request.policy)
     verdicts = [
         _with_checks(verdict, comparison.cases.get(verdict.key, ())) for verdict in run.verdicts
     ]
-    return replace(run, verdicts=tuple(verdicts), checks=(*run.checks, *comparison.run))
+    cases = count_text(left_out, "case")
+    notes = (
+        [f"baseline {asked.name!r} has {cases} that this run did not ask for"] if left_out else []
+    )
+    return replace(
+        run,
+        verdicts=tuple(verdicts),
+        checks=(*run.checks, *comparison.run),
+        notes=(*run.notes, *notes),
+    )
+
+
+def _asked_for(
+    baseline: Baseline, selections: Sequence[Selection], run: Run
+) -> tuple[Baseline, int]:
+    """The baseline without the cases that nobody asked to run, and how many those are.
+
+    A case that vanished from a workload which ran whole was asked for, and stays to be found missing.
+    """
+    ran = {verdict.key for verdict in run.verdicts}
+    whole = {selection.name for selection in selections if selection.whole}
+    asked = [
+        case for case in baseline.cases if case.key in ran or case.key.partition("/")[0] in whole
+    ]
+    return replace(baseline, cases=tuple(asked)), len(baseline.cases) - len(asked)
 
 
 def _with_checks(verdict: Verdict, checks: Sequence[CheckResult]) -> Verdict:

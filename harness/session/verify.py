@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,7 +30,14 @@ from harness.session.numbers import (
 from harness.session.observe import HostArrays, observe, positive_control, traffic_record
 from harness.session.timing import throughput_of, time_case
 
-__all__ = ["Settings", "faulty", "verify_case"]
+__all__ = ["OnFault", "Settings", "faulty", "verify_case"]
+
+OnFault = Callable[[WorkloadError], None]
+"""Told the exception behind a failed ``run`` check, with its cause attached."""
+
+
+def _ignore(error: WorkloadError) -> None:
+    """The result says it all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +51,19 @@ class Settings:
 
 
 def verify_case(
-    selection: Selection, case: Case, *, devices: Devices, settings: Settings
+    selection: Selection,
+    case: Case,
+    *,
+    devices: Devices,
+    settings: Settings,
+    on_fault: OnFault = _ignore,
 ) -> Verdict:
     """Verify one case and return everything found about it.
 
-    A case that breaks its contract gets a failed ``run`` check with one line that says how; whatever was
-    found before stays. Errors of the harness itself are not caught here.
+    A case that breaks its contract gets a failed ``run`` check with one line that says how, and ``on_fault``
+    is told the exception; whatever was found before stays. Errors of the harness itself are not caught.
     """
+    parameters: dict[str, str] = {}
     findings = _Findings()
     try:
         parameters = {str(key): str(value) for key, value in case.parameters.items()}
@@ -65,10 +78,12 @@ def verify_case(
                 seconds=settings.seconds_per_case,
                 seed=settings.seed,
             )
-    except CannotTellError as error:
-        findings.checks.append(_broken(str(error), Outcome.INCONCLUSIVE))
     except WorkloadError as error:
-        findings.checks.append(_broken(str(error), Outcome.FAILED))
+        on_fault(error)
+        unsure = isinstance(error, CannotTellError)
+        findings.checks.append(
+            _broken(str(error), Outcome.INCONCLUSIVE if unsure else Outcome.FAILED)
+        )
     return findings.verdict(selection, case, parameters, devices)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from harness.errors import ExitCode
 from harness.model.outcome import Evidence, Outcome
 from harness.model.verdict import Run
 from harness.report.view.mark import Mark
@@ -13,20 +12,7 @@ from harness.report.view.steps import Step
 from harness.report.wording import shortened
 from harness.units import count_text
 
-__all__ = ["Banner", "Count", "banner", "exit_status"]
-
-_STATUS = {
-    Outcome.PASSED: ExitCode.PASSED,
-    Outcome.SKIPPED: ExitCode.PASSED,
-    Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
-    Outcome.FAILED: ExitCode.FAILED,
-}
-
-_INTERRUPTED = "interrupted"
-"""The check by which a run says that it was stopped before its end."""
-
-_INTERRUPTED_STATUS = 130
-"""128 + SIGINT, as shells report it."""
+__all__ = ["Banner", "Count", "banner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +35,13 @@ class Banner:
     checks: str
 
 
-def exit_status(run: Run) -> int:
-    """The exit status of the command that made this run."""
-    if any(result.check == _INTERRUPTED for result in run.checks):
-        return _INTERRUPTED_STATUS
-    return int(_STATUS[run.outcome])
-
-
 def banner(run: Run, findings: tuple[Step, ...]) -> Banner:
     """The verdict of a run; ``findings`` are its next steps, the first of which explains it."""
     ended = Counter(verdict.outcome for verdict in run.verdicts)
     checks = sum(len(verdict.checks) for verdict in run.verdicts) + len(run.checks)
     return Banner(
         mark=Mark.of(run.outcome),
-        exit_status=exit_status(run),
+        exit_status=int(run.exit_code),
         evidence=_evidence(run),
         reason=_reason(run, ended, findings),
         counts=tuple(Count(Mark.of(outcome), ended[outcome]) for outcome in reversed(Outcome)),

@@ -50,7 +50,7 @@ def test_slow_code_fails_with_its_interval_its_limit_and_the_loss_of_throughput(
     assert "the time per call of baseline 'main', at most 1.050x is allowed" in result.summary
     assert "throughput -" in result.summary
     assert result.evidence == (
-        "95.0 % interval of ratios to the frozen peer, 60 rounds then, 60 now, perf_counter_ns"
+        "99.0 % interval of ratios to the frozen peer, 60 rounds then, 60 now, perf_counter_ns"
     )
 
 

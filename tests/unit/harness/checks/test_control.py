@@ -46,7 +46,7 @@ def test_nothing_planted_is_inconclusive():
 def test_a_known_defect_that_shows_exactly_passes():
     result = check_known_defect("pre-fix", {"forward": READ}, a_trace(a_transfer(), a_sync()))
     assert result.outcome is Outcome.PASSED
-    assert "pre-fix FAILED as expected: 1 d2h, 4 d2h_bytes, 1 syncs within 'forward'" in (
+    assert "pre-fix FAILED as expected: 1 D2H, 4 B D2H, 1 sync within 'forward'" in (
         result.summary
     )
 

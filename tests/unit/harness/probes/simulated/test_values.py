@@ -78,7 +78,9 @@ def assert_same(expected: Any, observed: Any) -> None:
 
 
 arrays = st.sampled_from(_DTYPES).flatmap(
-    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+    lambda dtype: hnp.arrays(
+        dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+    )
 )
 scalars = st.one_of(
     st.booleans(),
@@ -158,7 +160,9 @@ def test_indexing_equals_numpy(array: Any, columns: Any, mask: Any) -> None:
     np.testing.assert_array_equal(device[on_device[2]].get(), array[mask], strict=True)
     np.testing.assert_array_equal(device[:, on_device[1]].get(), array[:, columns], strict=True)
     np.testing.assert_array_equal(
-        device[None, on_device[1][:2] % 4, 1:3].get(), array[None, columns[:2] % 4, 1:3], strict=True
+        device[None, on_device[1][:2] % 4, 1:3].get(),
+        array[None, columns[:2] % 4, 1:3],
+        strict=True,
     )
     expected = array.copy()
     expected[rows, columns] -= 1

@@ -8,7 +8,7 @@ from builders import a_check, a_failed_traffic_check, a_record, a_run, a_verdict
 from harness.errors import ExitCode
 from harness.model.outcome import Evidence, Outcome
 from harness.model.verdict import CheckResult, Verdict
-from harness.report.view.banner import Banner, exit_status
+from harness.report.view.banner import Banner
 from harness.report.view.page import build_page
 
 OPEN = a_check(check="traffic", outcome=Outcome.INCONCLUSIVE, summary="cpu has no boundary")
@@ -33,13 +33,13 @@ def banner_of(
 )
 def test_every_outcome_has_its_exit_status(outcome: Outcome, status: ExitCode) -> None:
     run = a_run(a_verdict(a_check(outcome=outcome)))
-    assert exit_status(run) == status
+    assert run.exit_code == status
     assert build_page(run).banner.exit_status == status
 
 
 def test_an_interrupted_run_ends_as_shells_expect() -> None:
     stopped = a_check(check="interrupted", outcome=Outcome.INCONCLUSIVE)
-    assert exit_status(a_run(a_verdict(), checks=(stopped,))) == 130
+    assert a_run(a_verdict(), checks=(stopped,)).exit_code == 130
 
 
 def test_a_pass_says_how_much_passed() -> None:
