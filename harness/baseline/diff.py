@@ -54,7 +54,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """``cases``: two results, traffic and speed, per case that ran; ``run``: one per case that did not."""
+    """``cases``: a result on traffic per case that ran, and one on speed where it was timed; ``run``: one per case that did not."""
 
     cases: Mapping[str, tuple[CheckResult, ...]]
     run: tuple[CheckResult, ...]
@@ -88,12 +88,18 @@ class _Judge:
     policy: Policy
 
     def case(self, then: BaselineCase | None, now: BaselineCase) -> tuple[CheckResult, ...]:
-        """Traffic and speed of one case that ran."""
+        """Traffic of one case that ran, and its speed where either side was timed."""
         if then is None:
-            return self._new(TRAFFIC_CHECK), self._new(THROUGHPUT_CHECK)
+            speed = (self._new(THROUGHPUT_CHECK),) if now.sample is not None else ()
+            return self._new(TRAFFIC_CHECK), *speed
         environments = differences(self.baseline.environment, self.current.environment)
         shared = (*environments, *case_differences(then, now))
-        return self._traffic(then, now, shared), self._throughput(then, now, shared)
+        speed = (
+            (self._throughput(then, now, shared),)
+            if then.sample is not None or now.sample is not None
+            else ()
+        )
+        return self._traffic(then, now, shared), *speed
 
     def missing(self, case: BaselineCase) -> CheckResult:
         """A case the baseline promises to keep and this run did not look at."""
@@ -127,7 +133,7 @@ class _Judge:
         self, then: BaselineCase, now: BaselineCase, shared: tuple[FieldDifference, ...]
     ) -> CheckResult:
         if then.sample is None or now.sample is None:
-            return untimed(then.sample, now.sample, name=self.baseline.name)
+            return untimed(by_baseline=then.sample is None, name=self.baseline.name)
         device = _differing_text("timing_device", then.timing_device, now.timing_device)
         timer = _differing_text("sample.timer", then.sample.timer, now.sample.timer)
         work = _differing_text("throughput", _work(then.throughput), _work(now.throughput))

@@ -22,16 +22,14 @@ published in 2025 for its bare-metal runners. Assumed for raw times only where t
 _FROZEN_PEER = "give the case a frozen peer and save the baseline again"
 
 
-def untimed(then: Sample | None, now: Sample | None, *, name: str) -> CheckResult:
-    """The result where a side has no timings: inconclusive if the baseline has them, else skipped."""
-    outcome, summary, next_step = Outcome.SKIPPED, "this case is not timed", ""
-    if then is not None:
-        outcome = Outcome.INCONCLUSIVE
-        summary = f"timed in baseline {name!r}, but not now"
-        next_step = "time it too, or save the baseline again"
-    elif now is not None:
-        summary = f"baseline {name!r} has no timings of this case"
+def untimed(*, by_baseline: bool, name: str) -> CheckResult:
+    """The result where one side has timings: skipped if the baseline has none, inconclusive if only it has."""
+    if by_baseline:
+        outcome, summary = Outcome.SKIPPED, f"baseline {name!r} has no timings of this case"
         next_step = "save the baseline again to keep its speed"
+    else:
+        outcome, summary = Outcome.INCONCLUSIVE, f"timed in baseline {name!r}, but not now"
+        next_step = "time it too, or save the baseline again"
     return CheckResult(
         check=THROUGHPUT_CHECK, outcome=outcome, summary=summary, evidence="", next_step=next_step
     )

@@ -38,8 +38,8 @@ def measure(
 ) -> Sample:
     """Time ``case``, and its frozen ``peer`` in the same rounds, with ``timer``.
 
-    Each value is the mean of as many calls as fill a millisecond; an operation so slow that not even one
-    round per tenth of the cap fits gets fewer values, at least one. ``seed`` decides order and layout. What the
+    Each value is the mean of as many calls as fill a millisecond; an operation so slow that the least rounds
+    do not fit under the cap gets as many as the rule's patience allows, at least one. ``seed`` decides order and layout. What the
     callables raise passes through; raises ``UnavailableError`` for a clock that stands still or jumps back.
     """
     rule = rule or StoppingRule()
@@ -126,7 +126,7 @@ def _take(
         used_ns = rounds.now_ns() - started_ns
         if progress is not None:
             progress(len(values), min(1.0, used_ns / rule.time_cap_ns))
-        if used_ns + rounds.last_ns > rule.time_cap_ns:
+        if used_ns + rounds.last_ns > rule.cap_after_ns(len(values)):
             return values
         if len(values) >= next_look and used_ns >= rule.least_time_ns:
             columns = list(zip(*values, strict=True))

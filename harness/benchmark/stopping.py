@@ -11,14 +11,18 @@ from dataclasses import dataclass
 
 from harness.stats.bootstrap import median_interval, pair_ratio_interval
 
-__all__ = ["StoppingRule"]
+__all__ = ["DECIDABLE_ROUNDS", "StoppingRule"]
+
+DECIDABLE_ROUNDS = 8
+"""The fewest values that can decide at 99 % confidence, see ``StoppingRule.cap_after_ns``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppingRule:
     """Stop once the 95 % interval's half-width is ``half_width`` of the median, or at ``time_cap_ns``.
 
-    The cap covers calibration and warm-up, and one round is always taken. Precision counts from
+    The cap covers calibration and warm-up; up to ``patience`` caps are spent on the first eight rounds, and one
+    is always taken. Precision counts from
     ``least_rounds`` and ``least_time_ns`` on: values of one short moment agree with each other better than
     with those of the next. Defaults: a quarter of a per cent settles a margin of 1 %; 0.2 s is several
     scheduler and frequency-governor periods; 0.8 s keeps a run of eight timed cases near six seconds.
@@ -29,6 +33,7 @@ class StoppingRule:
     time_cap_ns: float = 0.8e9
     least_time_ns: float = 0.2e9
     least_rounds: int = 10
+    patience: float = 5.0
 
     def __post_init__(self) -> None:
         if not (self.half_width > 0 and self.time_cap_ns > 0 and self.least_rounds >= 1):
@@ -36,6 +41,14 @@ class StoppingRule:
                 f"half_width {self.half_width:g}, time_cap_ns {self.time_cap_ns:g} and "
                 f"least_rounds {self.least_rounds} must all be above 0"
             )
+
+    def cap_after_ns(self, rounds: int) -> float:
+        """When to stop after so many rounds: at the cap, or with too few to decide anything, later.
+
+        A comparison at 99 % confidence needs eight values: all of them lie on one side of the median with
+        probability ``2**-7``. Slow programs get up to ``patience`` caps to come by them.
+        """
+        return self.time_cap_ns * (1.0 if rounds >= DECIDABLE_ROUNDS else self.patience)
 
     def precise(self, call_ns: Sequence[float], peer_ns: Sequence[float]) -> bool:
         """Whether the values so far pin down the median, or with a peer the median pair ratio."""

@@ -176,8 +176,6 @@ class Operation:
         return value
 
     def _out(self, value: Any) -> Memory:
-        if isinstance(value, tuple) and len(value) == 1:
-            value = value[0]
         if not isinstance(value, DeviceMemory):
             raise TypeError(
                 f"{self.name}(out=...) takes a device array, not {type(value).__name__}"

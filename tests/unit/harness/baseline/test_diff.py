@@ -172,10 +172,10 @@ def test_the_policy_decides_what_new_and_missing_cases_mean() -> None:
     assert [result.outcome for result in compared.run] == [Outcome.SKIPPED]
 
 
-def test_a_case_without_timings_is_skipped_and_its_traffic_still_judged() -> None:
+def test_a_case_nobody_times_is_judged_by_its_traffic_alone() -> None:
     untimed = _a_baseline(replace(_CASE, sample=None, throughput=None, timing_device=""))
-    traffic, throughput = _only(compare_with_baseline(untimed, untimed))
-    assert (traffic.outcome, throughput.outcome) == (Outcome.PASSED, Outcome.SKIPPED)
+    (traffic,) = _only(compare_with_baseline(untimed, untimed))
+    assert (traffic.check, traffic.outcome) == ("traffic-baseline", Outcome.PASSED)
     _, throughput = _only(compare_with_baseline(untimed, _a_baseline(_CASE)))
     assert throughput.outcome is Outcome.INCONCLUSIVE
 

@@ -137,18 +137,14 @@ def test_times_that_cannot_be_compared_are_inconclusive_with_the_reason() -> Non
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "outcome", "says"),
+    ("by_baseline", "outcome", "says"),
     [
-        (None, None, Outcome.SKIPPED, "this case is not timed"),
-        (None, a_sample(), Outcome.SKIPPED, "baseline 'main' has no timings of this case"),
-        (a_sample(), None, Outcome.INCONCLUSIVE, "timed in baseline 'main', but not now"),
+        (True, Outcome.SKIPPED, "baseline 'main' has no timings of this case"),
+        (False, Outcome.INCONCLUSIVE, "timed in baseline 'main', but not now"),
     ],
-    ids=["neither", "not then", "not now"],
 )
-def test_a_side_without_timings_is_told(
-    then: Sample | None, now: Sample | None, outcome: Outcome, says: str
-) -> None:
-    result = untimed(then, now, name="main")
+def test_a_side_without_timings_is_told(by_baseline: bool, outcome: Outcome, says: str) -> None:
+    result = untimed(by_baseline=by_baseline, name="main")
     assert (result.outcome, result.summary) == (outcome, says)
 
 

@@ -6,8 +6,8 @@ import statistics
 import pytest
 
 from harness.benchmark.runner import measure
-from harness.benchmark.stopping import StoppingRule
-from harness.stats.bootstrap import median_interval, pair_ratio_interval
+from harness.benchmark.stopping import DECIDABLE_ROUNDS, StoppingRule
+from harness.stats.bootstrap import pair_ratio_interval
 from harness.timers.host import HostTimer
 from harness.timers.simulated import SimulatedClock
 
@@ -76,12 +76,13 @@ def test_a_warm_up_that_never_settles_leaves_time_for_values() -> None:
     assert len(sample.call_ns) >= 10
 
 
-@pytest.mark.parametrize("cost_ns", [3e8, 9e9])
-def test_an_operation_too_slow_for_the_cap_gets_few_values_but_one_at_least(cost_ns: float) -> None:
+@pytest.mark.parametrize(("cost_ns", "values"), [(3e8, DECIDABLE_ROUNDS), (9e9, 1)])
+def test_an_operation_too_slow_for_the_cap_gets_enough_values_to_decide_while_patience_lasts(
+    cost_ns: float, values: int
+) -> None:
     clock = SimulatedClock()
     sample = measure(clock.operation(cost_ns), timer=clock, seed=0, change_layout=no_change)
-    assert sample.call_ns == (cost_ns,)
-    assert median_interval(sample.call_ns).confidence == 0.0
+    assert sample.call_ns == (cost_ns,) * values
 
 
 def test_a_peer_much_slower_than_the_case_does_not_eat_the_cap() -> None:

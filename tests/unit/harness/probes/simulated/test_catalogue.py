@@ -425,6 +425,16 @@ def test_only_cupys_parameters_are_taken() -> None:
         namespace.sum(a, axis=a[0].astype(int))
     assert float(namespace.sum(a=a)) == 6.0
     assert namespace.take(a, axis=0, indices=namespace.asarray([1])).shape == (1,)
+    out = namespace.zeros((), "float64")
+    assert namespace.sum(a, out=out) is out
+    with pytest.raises(TypeError, match="unsupported type str"):
+        namespace.isclose(a, "x")
+    with pytest.raises(NotImplementedError, match="subscripts as text"):
+        namespace.einsum(a, [0])
+    transposed = namespace.einsum("i->i", a)
+    assert not np.may_share_memory(transposed._memory, a._memory)
+    assert namespace.ravel_multi_index(namespace.asarray([[0], [1]]), (2, 2)).tolist() == [1]
+    assert namespace.broadcast_arrays() == ()
 
 
 def test_the_tables_of_functions_do_not_overlap() -> None:

@@ -21,6 +21,7 @@ from harness.probes.simulated import (
     namespace,
     zeros_pinned,
 )
+from harness.probes.simulated.extensions import zeros_like_pinned
 
 
 def record(action: Any) -> Trace:
@@ -221,6 +222,15 @@ def test_asarray_of_a_device_array_is_the_array_itself(a: Any) -> None:
     with pytest.raises(ValueError, match="copy cannot be avoided"):
         namespace.array(a, dtype="int8", copy=False)
     assert namespace.array(a[0], ndmin=3).shape == (1, 1, 3)
+    assert namespace.ascontiguousarray(a, "float64").dtype == np.float64
+    with pytest.raises(NotImplementedError, match="subclasses"):
+        namespace.array(a, subok=True)
+    assert record(lambda: namespace.array([a, a], blocking=True)).counts().syncs == 1
+    with pytest.raises(ValueError, match="unsupported order"):
+        a.get(order="X")
+    assert zeros_like_pinned(a.get()).tolist() == [[0] * 3] * 2
+    assert record(lambda: namespace.copyto(a[0, 0], np.array([5.0]))).counts().kernels == 1
+    assert a[0, 0].item() == 5
 
 
 def test_a_pickled_array_comes_back_to_the_device(a: Any) -> None:
