@@ -1,7 +1,7 @@
 """Every modelled function and what it costs: the table to check against CuPy's source.
 
 What is not listed here, in ``elementwise.UFUNCS`` or in the ``FUNCTIONS`` of ``creation``, ``joining``,
-``variadic``, ``linalg``, ``random`` and ``host_answers`` is refused with ``NotModelledError``. Parameters are written as in ``operation``; paths and lines are of the
+``ranges``, ``variadic``, ``linalg``, ``random`` and ``host_answers`` is refused with ``NotModelledError``. Parameters are written as in ``operation``; paths and lines are of the
 ``cupy`` package of CuPy 14.2.0.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.probes.simulated import creation, crossings, joining, linalg, values, variadic
+from harness.probes.simulated import creation, crossings, joining, linalg, ranges, values, variadic
 from harness.probes.simulated.operation import Operation, Work
 
 __all__ = ["FUNCTIONS", "KERNELS", "READS", "VIEWS", "by_numpy_function"]
@@ -214,6 +214,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **_OPERATIONS,
     **creation.FUNCTIONS,
     **joining.FUNCTIONS,
+    **ranges.FUNCTIONS,
     **variadic.FUNCTIONS,
     "concat": joining.FUNCTIONS["concatenate"],
     "permute_dims": _OPERATIONS["transpose"],

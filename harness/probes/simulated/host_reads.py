@@ -6,7 +6,6 @@ import pickle
 import warnings
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from harness.probes.simulated import transfer
@@ -132,7 +131,8 @@ class HostReads(DeviceMemory):
         if dl_device == _CPU:
             if copy is False:
                 raise ValueError("device memory is not exported to the CPU without a copy")
-            return np.asarray(self.get(order="A")).__dlpack__(max_version=max_version)
+            options: dict[str, Any] = {} if max_version is None else {"max_version": max_version}
+            return self.get(order="A").__dlpack__(**options)
         if dl_device in (None, _CUDA):
             raise NotModelledError(
                 "__dlpack__ to another CUDA library",

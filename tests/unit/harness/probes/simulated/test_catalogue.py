@@ -17,6 +17,7 @@ from harness.probes.simulated import (
     joining,
     linalg,
     namespace,
+    ranges,
     variadic,
 )
 from harness.probes.simulated.elementwise import UFUNCS
@@ -441,6 +442,7 @@ def test_the_tables_of_functions_do_not_overlap() -> None:
     names = [
         *creation.FUNCTIONS,
         *joining.FUNCTIONS,
+        *ranges.FUNCTIONS,
         *variadic.FUNCTIONS,
         *host_answers.FUNCTIONS,
         *UFUNCS,
