@@ -34,15 +34,16 @@ class Quantity(Enum):
 
     def amount_text(self, amount: int) -> str:
         """So much of this quantity, in words: ``2 D2H``, ``8 B D2H``, ``1 sync``."""
-        match self:
-            case Quantity.D2H | Quantity.H2D:
-                return f"{amount:,} {self.name}"
-            case Quantity.D2H_BYTES | Quantity.H2D_BYTES:
-                return f"{bytes_text(amount)} {self.name.removesuffix('_BYTES')}"
-            case Quantity.SYNCS:
-                return count_text(amount, "sync")
-            case Quantity.BLOCKING_COPIES:
-                return count_text(amount, "blocking copy", plural="blocking copies")
+        if self is Quantity.SYNCS:
+            return count_text(amount, "sync")
+        if self is Quantity.BLOCKING_COPIES:
+            return count_text(amount, "blocking copy", plural="blocking copies")
+        direction = self.name.removesuffix("_BYTES")
+        return (
+            f"{amount:,} {direction}"
+            if direction == self.name
+            else f"{bytes_text(amount)} {direction}"
+        )
 
     def counts(self, event: Event) -> int:
         """How much this one event adds to the quantity."""
@@ -88,7 +89,7 @@ class Budget:
     regions: Mapping[str, tuple[Limit, ...]]
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Mapping[str, object]]) -> Budget:
+    def from_plain(cls, plain: Mapping[str, object]) -> Budget:
         """Read ``{"forward": {"d2h": 0, "syncs": 0, "because": "..."}}``.
 
         Keys are the values of ``Quantity``; ``None`` means no limit. Raises ``WorkloadError`` naming the

@@ -30,6 +30,7 @@ def test_exit_codes_are_the_documented_numbers() -> None:
         "USAGE": 2,
         "UNAVAILABLE": 3,
         "INCONCLUSIVE": 4,
+        "INTERRUPTED": 130,
     }
 
 

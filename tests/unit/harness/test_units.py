@@ -51,6 +51,7 @@ def test_a_duration_has_three_digits_in_its_unit(nanoseconds: float, text: str) 
         (2e12, "2.00 TB"),
         (5e15, "5,000 TB"),
         (math.inf, "inf TB"),
+        (math.nan, "nan B"),
     ],
 )
 def test_a_size_is_exact_where_single_bytes_matter(size: float, text: str) -> None:

@@ -46,9 +46,7 @@ def test_nothing_planted_is_inconclusive():
 def test_a_known_defect_that_shows_exactly_passes():
     result = check_known_defect("pre-fix", {"forward": READ}, a_trace(a_transfer(), a_sync()))
     assert result.outcome is Outcome.PASSED
-    assert "pre-fix FAILED as expected: 1 D2H, 4 B D2H, 1 sync within 'forward'" in (
-        result.summary
-    )
+    assert "pre-fix FAILED as expected: 1 D2H, 4 B D2H, 1 sync within 'forward'" in (result.summary)
 
 
 def test_a_known_defect_that_does_not_show_is_inconclusive():

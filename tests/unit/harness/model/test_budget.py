@@ -71,3 +71,22 @@ def test_a_malformed_budget_is_one_line_naming_region_and_key(
         Budget.from_plain({"forward": entry})
     assert said in str(raised.value)
     assert "region 'forward'" in str(raised.value)
+
+
+@pytest.mark.parametrize("entry", [0, None, "d2h", [("d2h", 0)]])
+def test_a_region_whose_budget_is_no_mapping_is_named(entry: object) -> None:
+    with pytest.raises(WorkloadError, match="budget of region 'forward' is"):
+        Budget.from_plain({"forward": entry})
+
+
+@pytest.mark.parametrize(
+    ("quantity", "text"),
+    [
+        (Quantity.D2H, "2 D2H"),
+        (Quantity.H2D_BYTES, "2 B H2D"),
+        (Quantity.SYNCS, "2 syncs"),
+        (Quantity.BLOCKING_COPIES, "2 blocking copies"),
+    ],
+)
+def test_an_amount_reads_as_people_say_it(quantity: Quantity, text: str) -> None:
+    assert quantity.amount_text(2) == text

@@ -29,3 +29,12 @@ def test_evidence_is_listed_strongest_first() -> None:
         "RECORDED",
         "SIMULATED",
     ]
+
+
+def test_every_outcome_has_its_exit_code() -> None:
+    assert {outcome.value: int(outcome.exit_code) for outcome in Outcome} == {
+        "passed": 0,
+        "skipped": 0,
+        "inconclusive": 4,
+        "failed": 1,
+    }

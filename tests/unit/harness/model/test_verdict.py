@@ -4,7 +4,9 @@ import dataclasses
 
 from builders import a_check, a_run, a_verdict
 
+from harness.errors import ExitCode
 from harness.model.outcome import Outcome
+from harness.model.verdict import INTERRUPTED
 
 
 def test_a_case_is_known_by_workload_and_name() -> None:
@@ -30,3 +32,13 @@ def test_a_run_is_the_worst_of_its_verdicts_and_its_own_checks() -> None:
 
 def test_a_run_that_checked_nothing_is_inconclusive() -> None:
     assert a_run().outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_run_ends_its_command_with_the_status_of_its_outcome() -> None:
+    assert a_run(a_verdict()).exit_code is ExitCode.PASSED
+    assert a_run(a_verdict(a_check(outcome=Outcome.FAILED))).exit_code is ExitCode.FAILED
+
+
+def test_an_interrupted_run_says_so_whatever_it_found() -> None:
+    stopped = a_check(check=INTERRUPTED, outcome=Outcome.INCONCLUSIVE)
+    assert a_run(a_verdict(), checks=(stopped,)).exit_code is ExitCode.INTERRUPTED

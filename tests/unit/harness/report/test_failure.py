@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from builders import a_check, a_failed_traffic_check, a_sync, a_transfer, a_violation
 
 from harness.model.budget import WHOLE_RUN, Quantity, Violation
@@ -141,8 +142,13 @@ def test_foreign_text_cannot_forge_a_line() -> None:
     assert "\x1b" not in text_of(hostile)
 
 
-def test_files_are_shown_relative_to_the_current_folder_unless_told(tmp_path: Path) -> None:
-    here = Site(str(Path.cwd() / "ops" / "a.py"), 3, "f")
+def test_files_are_shown_relative_to_the_current_folder_unless_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = tmp_path / "current"
+    current.mkdir()
+    monkeypatch.chdir(current)
+    here = Site(str(current / "ops" / "a.py"), 3, "f")
     there = Site(str(tmp_path / "b.py"), 4, "g")
     result = a_failed_traffic_check(a_violation(a_transfer(site=here), a_transfer(site=there)))
     assert "   ops/a.py:3 in f" in failure_text(result)
