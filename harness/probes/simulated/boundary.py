@@ -66,7 +66,9 @@ class Lane(threading.local):
 lane = Lane()
 
 _sinks: tuple[Sink, ...] = ()
-_order = threading.Lock()
+_order = threading.RLock()
+"""Held while an event is delivered; re-entrant, since a finaliser may run an operation in the middle of it."""
+
 _NO_DETAILS: Mapping[str, Any] = {}
 
 _WAIT_API = {

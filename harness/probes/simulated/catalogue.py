@@ -1,8 +1,8 @@
 """Every modelled function and what it costs: the table to check against CuPy's source.
 
-What is not listed here, in ``elementwise.UFUNCS`` or in the ``FUNCTIONS`` of ``creation``, ``joining``,
-``ranges``, ``variadic``, ``linalg``, ``random`` and ``host_answers`` is refused with ``NotModelledError``. Parameters are written as in ``operation``; paths and lines are of the
-``cupy`` package of CuPy 14.2.0.
+What is not listed here, in ``elementwise.UFUNCS``, in ``random`` or in the ``FUNCTIONS`` of ``creation``,
+``joining``, ``ranges``, ``variadic``, ``linalg`` and ``host_answers`` is refused with ``NotModelledError``.
+Parameters are written as in ``operation``; paths and lines are of the ``cupy`` package of CuPy 14.2.0.
 """
 
 from __future__ import annotations
@@ -127,31 +127,31 @@ vdot               a b
 
 READS = """
 argwhere           a                                          nonzero           _core/_routines_indexing.pyx:123
-array_equal        a1 a2 | equal_nan                          array_equal       _logic/comparison.py:67-70
+array_equal        a1 a2 | equal_nan                          array_equal       _logic/comparison.py:67,70
 asarray_chkfinite  ~a                                         truth             _manipulation/kind.py:27
 average            ~a | axis ~weights returned keepdims       average           _statistics/meanvar.py:130
 bincount           x | @weights minlength                     bincount          _statistics/histogram.py:546,560
 choose             a choices | out mode                       choose            _core/_routines_indexing.pyx:200
 compress           ~condition:int64 a | axis out              compress          _core/_routines_indexing.pyx:226
-extract            ~condition a                               compress          _indexing/indexing.py:178
-flatnonzero        a                                          nonzero           _sorting/search.py:155
-histogram          x ~bins | range density @weights           histogram         _statistics/histogram.py:93-170
-intersect1d        arr1 arr2 | assume_unique                  every_set_unique  _logic/truth.py:185-194
+extract            ~condition a                               compress          _indexing/indexing.py:162
+flatnonzero        a                                          nonzero           _sorting/search.py:164
+histogram          x ~bins | range density @weights           histogram         _statistics/histogram.py:108,114,147
+intersect1d        arr1 arr2 | assume_unique                  every_set_unique  _logic/truth.py:171-179
 nanmax             a | axis out keepdims                      truth             _statistics/order.py:145
 nanmin             a | axis out keepdims                      truth             _statistics/order.py:114
 nonzero            a                                          nonzero           _core/_routines_indexing.pyx:123
-percentile         a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:291-293
+percentile         a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:293
 place              arr ~mask ~vals                            place             _indexing/insert.py:43
-putmask            a mask values                              putmask           _indexing/insert.py:128-141
-quantile           a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:291-293
+putmask            a mask values                              putmask           _indexing/insert.py:129,137
+quantile           a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:293
 ravel_multi_index  *multi_index | dims mode order             ravel_multi_index _indexing/generate.py:352
 real_if_close      a | tol                                    real_if_close     _math/misc.py:484
-setdiff1d          ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:271-276
-setxor1d           ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:298-312
-trim_zeros         filt | trim                                trim_zeros        _manipulation/add_remove.py:184-186
-union1d            arr1 arr2                                  first_set_unique  _logic/truth.py:332
-unique             ar | return_index return_inverse return_counts axis equal_nan  unique  _manipulation/add_remove.py:346-380
-unravel_index      indices | shape order                      unravel_index     _indexing/generate.py:409-417
+setdiff1d          ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:256-258
+setxor1d           ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:285-294
+trim_zeros         filt | trim                                trim_zeros        _manipulation/add_remove.py:184,186
+union1d            arr1 arr2                                  first_set_unique  _logic/truth.py:319
+unique             ar | return_index return_inverse return_counts axis equal_nan  unique  _manipulation/add_remove.py:363,369,376
+unravel_index      indices | shape order                      unravel_index     _indexing/generate.py:409,417
 where              condition x y                              where             _sorting/search.py:205
 """
 """Name, parameters, what is read (a function of ``crossings``), and where CuPy does so."""

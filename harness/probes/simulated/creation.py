@@ -1,4 +1,4 @@
-"""Arrays made on the device, or brought to it (cupy/_creation, cupy/_core/core.pyx:2815-3103)."""
+"""Arrays made on the device, or brought to it (cupy/_creation, cupy/_core/core.pyx:2821-3103)."""
 
 from __future__ import annotations
 

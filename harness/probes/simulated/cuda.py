@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from harness.probes.simulated.pinned import PinnedMemory, alloc_pinned_memory
 from harness.probes.simulated.pool import MemoryAsyncPool, MemoryPool, PinnedMemoryPool
+from harness.probes.simulated.refusal import NotModelledError
 from harness.probes.simulated.storage import MemoryPointer
 from harness.probes.simulated.streams import (
     Device,
@@ -28,6 +31,12 @@ __all__ = [
     "is_available",
     "runtime",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"the simulated cuda module has no attribute {name!r}")
+    raise NotModelledError(f"cuda.{name}")
 
 
 def is_available() -> bool:

@@ -36,13 +36,13 @@ _COMPARISONS = frozenset(
     {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 )
 _OPTIONS = frozenset({"out", "dtype", "casting"})
-"""All that a CuPy ufunc takes (cupy/_core/_kernel.pyx:1270-1283)."""
+"""All that a CuPy ufunc takes (cupy/_core/_kernel.pyx:1268-1277)."""
 
 _REDUCTIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "reduce": {"add": np.sum, "multiply": np.prod},
     "accumulate": {"add": np.cumsum, "multiply": np.cumprod},
 }
-"""The ufunc methods CuPy implements besides ``at`` and ``outer`` (cupy/_core/_kernel.pyx:1459-1493)."""
+"""The ufunc methods CuPy implements besides ``at`` and ``outer`` (cupy/_core/_kernel.pyx:1432-1493)."""
 
 
 def is_modelled(ufunc: np.ufunc) -> bool:

@@ -14,6 +14,7 @@ from harness.probes.simulated.pinned import (
     zeros_like_pinned,
     zeros_pinned,
 )
+from harness.probes.simulated.refusal import NotModelledError
 
 __all__ = [
     "empty_like_pinned",
@@ -25,6 +26,12 @@ __all__ = [
     "zeros_like_pinned",
     "zeros_pinned",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"the simulated extensions have no attribute {name!r}")
+    raise NotModelledError(f"cupyx.{name}")
 
 
 def scatter_add(a: Any, slices: Any, value: Any) -> None:

@@ -45,7 +45,7 @@ def is_foreign(value: object) -> bool:
 def adopt(value: Any) -> DeviceMemory:
     """The device array behind a ``ForeignArray``, sharing memory.
 
-    Version 3 of the protocol makes the consumer wait for the producer's stream (cupy/_core/core.pyx:3328).
+    Version 3 of the protocol makes the consumer wait for the producer's stream (cupy/_core/core.pyx:3328-3334).
     Any other exporter points at memory the simulated device does not own: ``NotModelledError``.
     """
     if not isinstance(value, ForeignArray):

@@ -35,7 +35,7 @@ _AT: Mapping[np.ufunc, str] = {
     np.bitwise_or: "int32 int64 uint32 uint64",
     np.bitwise_xor: "int32 int64 uint32 uint64",
 }
-"""The atomic scatters CuPy has and the dtypes each has an instruction for (:908-998)."""
+"""The atomic scatters CuPy has and the dtypes each has an instruction for (:938-1022)."""
 
 _LARGEST_INT32_COUNT = 2**31 - 1
 """Up to here CuPy counts the true elements of a mask in int32, beyond it in int64."""
@@ -226,14 +226,14 @@ def _axes_used(parts: tuple[Any, ...]) -> int:
 
 
 def _value_on_device(value: Any, dtype: np.dtype[Any]) -> Memory:
-    """The value of a scatter: host arrays and lists cost one copy, scalars one fill (:891, :1040)."""
+    """The value of a scatter: host arrays and lists cost one copy, scalars one fill (:917, :1036)."""
     if isinstance(value, DeviceMemory):
         return value._memory
     return upload(value, dtype)
 
 
 def _set_view(view: Memory, value: Any) -> None:
-    """Assignment through a view (:1085-1103)."""
+    """Assignment through a view (:1088-1103)."""
     if not isinstance(value, DeviceMemory):
         if np.ndim(value):
             raise ValueError(

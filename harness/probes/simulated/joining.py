@@ -22,7 +22,7 @@ _POINTER_BYTES = 8
 _FEW_ARRAYS = 8
 _SMALL_ARRAY_BYTES = 2 * 1024 * 1024
 """More than eight arrays, on average smaller than this, are copied by one kernel, which needs a table of
-their addresses on the device (cupy/_core/_routines_manipulation.pyx:726-754)."""
+their addresses on the device (cupy/_core/_routines_manipulation.pyx:743-762)."""
 
 
 def join(
@@ -36,7 +36,7 @@ def join(
     """Memories joined along an axis: one kernel per array, or tables of addresses and one kernel.
 
     The tables go through a pinned buffer: one when all arrays are contiguous and equally long, three
-    (addresses, offsets, strides) when they are not (:868-905).
+    (addresses, offsets, strides) when they are not (:881, :899).
     """
     if axis is None:
         arrays, axis = [memory.ravel() for memory in arrays], 0
@@ -128,7 +128,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Memory:
 def copyto(dst: DeviceMemory, src: Any, casting: str = "same_kind", where: Any = None) -> None:
     """Values written into ``dst``: a device-to-device copy when the layouts agree, else one kernel.
 
-    (cupy/_manipulation/basic.py:15-140)
+    (cupy/_manipulation/basic.py:15-143)
     """
     memory = to_memory(dst, "copyto")
     if isinstance(src, np.ndarray):
@@ -155,7 +155,7 @@ def _same_layout(destination: Memory, source: Memory) -> bool:
 def repeat(a: DeviceMemory, repeats: Any, axis: int | None = None) -> Memory:
     """Elements repeated: by a host number for free, by an array on the device after two reads.
 
-    One read for a single count; a list costs a copy to the device besides (:551-650).
+    One read for a single count; a list costs a copy to the device besides (:565, :566, :642).
     """
     memory = to_memory(a, "repeat")
     counts: Any
@@ -179,7 +179,7 @@ def repeat(a: DeviceMemory, repeats: Any, axis: int | None = None) -> Memory:
 
 
 def put(a: DeviceMemory, ind: Any, v: Any, mode: str = "wrap") -> None:
-    """``a.put``: one kernel; ``mode="raise"``, not the default, reads whether any index was bad (:131-160)."""
+    """``a.put``: one kernel; ``mode="raise"``, not the default, reads whether any index was bad (cupy/_core/_routines_indexing.pyx:157-180)."""
     memory = to_memory(a, "put")
     indices = on_device(ind, "put") if not is_scalar(ind) else upload(ind)
     values = on_device(v, "put", memory.dtype) if not is_scalar(v) else upload(v, memory.dtype)
@@ -200,7 +200,7 @@ def put_along_axis(arr: DeviceMemory, indices: Any, values: Any, axis: int | Non
 
 
 def delete(arr: DeviceMemory, indices: Any, axis: int | None = None) -> Memory:
-    """Elements left out; the host reads how many are left (cupy/_manipulation/add_remove.py:13-70)."""
+    """Elements left out; the host reads how many are left (cupy/_manipulation/add_remove.py:12-71)."""
     memory = to_memory(arr, "delete")
     if not isinstance(indices, (slice, int, np.integer)) or isinstance(indices, bool):
         indices = on_device(indices, "delete")

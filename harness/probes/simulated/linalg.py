@@ -57,14 +57,14 @@ def _one_status(name: str) -> Callable[[Call], None]:
 
 
 def _qr(call: Call) -> None:
-    """geqrf, and orgqr when Q is wanted (cupy/linalg/_decomposition.py:220-260)."""
+    """geqrf, and orgqr when Q is wanted (cupy/linalg/_decomposition.py:349, 389)."""
     a = _one_matrix(call, "qr")
     if min(a.shape):
         _statuses(1 if call.given.get("mode") in ("r", "raw") else 2)
 
 
 def _norm(call: Call) -> None:
-    """Only the orders that need singular values have a status (cupy/linalg/_norms.py:95-130)."""
+    """Only the orders that need singular values have a status (cupy/linalg/_norms.py:123, 126, 149)."""
     axis = call.given.get("axis")
     of_matrices = call.memory["x"].ndim > 1 if axis is None else isinstance(axis, tuple)
     if of_matrices and call.given.get("ord") in (2, -2, "nuc"):
@@ -73,7 +73,7 @@ def _norm(call: Call) -> None:
 
 
 def _cond(call: Call) -> None:
-    """Whether any result is NaN, and if so which (cupy/linalg/_norms.py:214-220)."""
+    """Whether any result is NaN, and if so which (cupy/linalg/_norms.py:214-218)."""
     x = _one_matrix(call, "cond")
     if x.size == 0:
         raise LinAlgError("cond is not defined on empty arrays")
@@ -102,7 +102,7 @@ def _ratio(x: Memory, p: Any) -> Memory:
 
 
 def _lstsq(call: Call) -> None:
-    """Which singular values are small, and the rank when there are more rows (cupy/linalg/_solve.py:198-206)."""
+    """Which singular values are small, and the rank when there are more rows (cupy/linalg/_solve.py:198, 206)."""
     a = call.memory["a"]
     _statuses(1)
     if min(a.shape):
@@ -112,7 +112,7 @@ def _lstsq(call: Call) -> None:
 
 
 def _pinv(call: Call) -> None:
-    """Which singular values are small (cupy/linalg/_solve.py:353)."""
+    """Which singular values are small (cupy/linalg/_solve.py:361)."""
     a = _one_matrix(call, "pinv")
     if a.size:
         _statuses(1)

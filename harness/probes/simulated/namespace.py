@@ -120,6 +120,14 @@ linalg = _LinalgNamespace(
 )
 
 
+_MEMORY_POOL = cuda.MemoryPool()
+_PINNED_MEMORY_POOL = cuda.PinnedMemoryPool()
+
+_CUDA_SOURCE = frozenset(
+    {"ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel", "fuse", "vectorize"}
+)
+"""What CuPy compiles for a GPU and a simulated device cannot run."""
+
 _FROM_NUMPY = """
 bool_ broadcast_shapes complex128 complex64 complexfloating dtype e euler_gamma finfo float16 float32 float64
 floating iinfo inexact inf int16 int32 int64 int8 integer intp isdtype isscalar issubdtype nan ndindex newaxis
@@ -134,6 +142,8 @@ _NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in _FROM_NUMPY.split()},
     "bool": np.bool_,
     "cuda": cuda,
+    "get_default_memory_pool": lambda: _MEMORY_POOL,
+    "get_default_pinned_memory_pool": lambda: _PINNED_MEMORY_POOL,
     "launch": launch,
     "random": random,
 }
@@ -144,6 +154,8 @@ __all__ = sorted(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _CUDA_SOURCE:
+        raise NotModelledError(f"cupy.{name}", "run a host function as one launch(kernel, ...)")
     if hasattr(np, name):
         raise NotModelledError(f"numpy.{name}")
     raise AttributeError(f"the namespace of the simulated device has no attribute {name!r}")

@@ -92,7 +92,7 @@ _SHORTCUTS: dict[type, dict[float, np.ufunc]] = {
     int: {2: np.square},
     float: {0.5: np.sqrt, 2.0: np.square, -1.0: np.reciprocal},
 }
-"""Exponents for which CuPy calls another function (cupy/_core/core.pyx:1632-1660)."""
+"""Exponents for which CuPy calls another function (cupy/_core/core.pyx:1636-1667)."""
 
 
 def _power(self: DeviceMemory, other: Any, modulo: None = None) -> Any:

@@ -40,6 +40,6 @@ class MemoryAsyncPool(MemoryPool):
     """The driver's stream-ordered pool (``cupy.cuda.MemoryAsyncPool``)."""
 
     def free_all_blocks(self, stream: Stream | None = None) -> None:
-        """Wait for the stream, then give the blocks back (cupy/cuda/memory.pyx:1921)."""
+        """Wait for the stream, then give the blocks back (cupy/cuda/memory.pyx:1922)."""
         super().free_all_blocks()
         boundary.wait(SyncKind.STREAM, None if stream is None else stream.ptr)

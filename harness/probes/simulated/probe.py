@@ -87,22 +87,29 @@ class SimulatedRecording:
                 probe=_NAME,
                 evidence=Evidence.SIMULATED,
                 observes=_OBSERVES,
-                events=tuple(self._event(*observed) for observed in self._observed),
+                events=self._events(),
                 dropped=self._dropped,
                 entered=dict(self._entered),
             )
             self._observed.clear()
         return self._trace
 
-    def _event(self, observation: Observation, regions: tuple[str, ...]) -> Event:
-        return observation.kind(
-            api=observation.api,
-            regions=regions,
-            site=Site(observation.file, observation.line, observation.function),
-            stream=observation.stream,
-            start_ns=observation.clock_ns - self._start_ns,
-            **observation.details,
-        )
+    def _events(self) -> tuple[Event, ...]:
+        sites: dict[tuple[str, int, str], Site] = {}
+        events = []
+        # Delivery is in launch order but for an operation run by a finaliser during a delivery.
+        for seen, regions in sorted(self._observed, key=lambda pair: pair[0].clock_ns):
+            place = (seen.file, seen.line, seen.function)
+            event = seen.kind(
+                api=seen.api,
+                regions=regions,
+                site=sites.setdefault(place, Site(*place)),
+                stream=seen.stream,
+                start_ns=seen.clock_ns - self._start_ns,
+                **seen.details,
+            )
+            events.append(event)
+        return tuple(events)
 
 
 class _Recording(threading.local):

@@ -29,6 +29,12 @@ def _host(parameter: Any) -> Any:
     return parameter._memory if isinstance(parameter, DeviceMemory) else parameter
 
 
+def _not_modelled(owner: str, name: str) -> AttributeError:
+    if hasattr(getattr(np.random, owner), name) and not name.startswith("_"):
+        return NotModelledError(f"random.{owner}.{name}")
+    return AttributeError(f"the simulated {owner} has no attribute {name!r}")
+
+
 def _finish(name: str, values: Any, dtype: npt.DTypeLike) -> DeviceArray:
     made = np.asarray(values).astype(dtype)
     if made.size:
@@ -85,6 +91,9 @@ class RandomState:
     def __init__(self, seed: int | None = None) -> None:
         self._state = np.random.RandomState(seed)
 
+    def __getattr__(self, name: str) -> Any:
+        raise _not_modelled("RandomState", name)
+
     def seed(self, seed: int | None = None) -> None:
         """Start again from a seed."""
         self._state.seed(seed)
@@ -111,7 +120,7 @@ class RandomState:
         """Integers in [low, high): one read unless the range is a power of two.
 
         Rejected samples are redrawn in a loop that reads their number; here no sample is ever rejected, so
-        it is read once (cupy/random/_generator.py:776-815).
+        it is read once (cupy/random/_generator.py:697-812).
         """
         if isinstance(low, DeviceMemory) or isinstance(high, DeviceMemory):
             raise NotModelledError("random.randint with bounds on the device")
@@ -125,7 +134,7 @@ class RandomState:
             boundary.read_back(4)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> DeviceArray:
-        """Elements drawn with replacement; ``p`` is checked by two reads (:1142-1146)."""
+        """Elements drawn with replacement; ``p`` is checked by two reads (:1142, :1144)."""
         if size is None:
             raise NotImplementedError("choice() takes a size on the device")
         if not replace:
@@ -155,6 +164,9 @@ class RandomState:
 
 class Generator:
     """The new generator (``cupy.random.Generator``); none of these read anything back."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise _not_modelled("Generator", name)
 
     def __init__(self, seed: int | None = None) -> None:
         self._generator = np.random.default_rng(seed)

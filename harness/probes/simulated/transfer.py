@@ -83,7 +83,7 @@ def download(
     """A host copy of ``memory``: one copy, then a stream wait when ``blocking``.
 
     Into pageable memory the copy itself holds the host, with or without the wait. An empty array without
-    ``out`` touches nothing (cupy/_core/core.pyx:2135-2207).
+    ``out`` touches nothing (cupy/_core/core.pyx:2098-2207).
     """
     if out is None:
         if not memory.size:
@@ -121,7 +121,7 @@ def _check_destination(memory: Memory, out: object) -> str:
 def overwrite(memory: Memory, source: object, *, stream: int | None = None) -> None:
     """``a.set(host)``: one copy straight from ``source``, which holds the host unless it is pinned.
 
-    (cupy/_core/core.pyx:2209-2243)
+    (cupy/_core/core.pyx:2210-2243)
     """
     if not isinstance(source, np.ndarray):
         raise TypeError(f"set() takes a NumPy array, not {type(source).__name__}")

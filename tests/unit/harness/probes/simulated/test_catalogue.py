@@ -13,6 +13,7 @@ from harness.probes.simulated import (
     SimulatedProbe,
     catalogue,
     creation,
+    extensions,
     host_answers,
     joining,
     linalg,
@@ -393,11 +394,17 @@ def test_what_is_not_in_a_table_is_refused_by_name() -> None:
         (lambda: namespace.pad(a, 1, mode="linear_ramp"), "pad(mode='linear_ramp')"),
         (lambda: namespace.argmax(a, dtype="int32"), "argmax(dtype=...)"),
         (lambda: namespace.gradient(a, a), "gradient"),
+        (lambda: namespace.RawKernel("", "f"), "cupy.RawKernel"),
+        (lambda: namespace.random.RandomState(0).wald(1.0, 1.0), "random.RandomState.wald"),
+        (lambda: namespace.random.default_rng(0).gamma(1.0), "random.Generator.gamma"),
+        (lambda: namespace.cuda.malloc_managed(8), "cuda.malloc_managed"),
+        (lambda: extensions.scipy, "cupyx.scipy"),
     ):
         with pytest.raises(NotImplementedError) as refusal:
             call()
         assert name in str(refusal.value)
         assert isinstance(refusal.value, NotModelledError)
+        assert isinstance(refusal.value, AttributeError)
 
 
 def test_hasattr_tells_what_can_be_used() -> None:
@@ -406,6 +413,9 @@ def test_hasattr_tells_what_can_be_used() -> None:
     assert not hasattr(namespace, "no_such_name")
     a = namespace.arange(2)
     assert hasattr(a, "get")
+    for owner in (namespace.cuda, extensions, namespace.random.RandomState(0)):
+        assert not hasattr(owner, "no_such_name")
+        assert not hasattr(owner, "_no_such_name")
     assert not hasattr(a, "flat")
     assert not hasattr(a, "__cuda_array_interface__")
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):

@@ -209,6 +209,28 @@ def test_operations_work_and_announce_nothing_without_a_recording() -> None:
     assert recording.trace().events == ()
 
 
+def test_an_operation_during_the_delivery_of_an_event_is_delivered_too() -> None:
+    a = namespace.ones(2)
+
+    class Interrupted(SimulatedRecording):
+        def observe(self, observation: Any) -> None:
+            if observation.api == "add":
+                _ = a * 2
+            super().observe(observation)
+
+    def body() -> None:
+        with SimulatedProbe(recording=Interrupted).record() as recording:
+            _ = a + 1
+        recordings.append(recording)
+
+    recordings: list[SimulatedRecording] = []
+    thread = threading.Thread(target=body, daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive(), "an operation inside a delivery waits for itself"
+    assert [event.api for event in recordings[0].trace().events] == ["add", "multiply"]
+
+
 def test_an_operation_inside_a_finaliser_of_another_one_is_silent_too() -> None:
     a = namespace.zeros(2)
 

@@ -109,6 +109,8 @@ def test_there_is_one_device_and_no_capture() -> None:
 def test_pools_wait_only_where_cupys_do() -> None:
     pool = cuda.MemoryPool()
     assert pool.malloc(64).ptr != 0
+    assert namespace.get_default_memory_pool() is namespace.get_default_memory_pool()
+    namespace.get_default_pinned_memory_pool().free_all_blocks()
     with SimulatedProbe().record() as recording:
         pool.free_all_blocks()
         cuda.PinnedMemoryPool().free_all_blocks()

@@ -247,9 +247,16 @@ def test_a_pickled_array_comes_back_to_the_device(a: Any) -> None:
 
 
 def test_numpy_can_take_a_host_copy_through_dlpack(a: Any) -> None:
-    trace = record(lambda: np.from_dlpack(a, device="cpu"))
+    class OnTheCpu:
+        def __dlpack__(self, **options: Any) -> Any:
+            return a.__dlpack__(dl_device=(1, 0), max_version=options.get("max_version"))
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    trace = record(lambda: np.from_dlpack(OnTheCpu()))
     assert (trace.counts().d2h, trace.counts().syncs) == (1, 1)
-    np.testing.assert_array_equal(np.from_dlpack(a, device="cpu"), a.get())
+    np.testing.assert_array_equal(np.from_dlpack(OnTheCpu()), a.get())
     assert a.__dlpack_device__() == (2, 0)
     with pytest.raises(ValueError, match="without a copy"):
         a.__dlpack__(dl_device=(1, 0), copy=False)

@@ -51,6 +51,11 @@ def host(result: Any) -> Any:
     return result.get()
 
 
+def on_device(array: np.ndarray[Any, Any]) -> Any:
+    # Not as a 0-d array: CuPy makes that by a fill, which turns -0.0 into 0.0.
+    return namespace.asarray(np.atleast_1d(array)).reshape(array.shape)
+
+
 def outcome(compute: Any) -> Any:
     """The value, or the kind of error: both sides must agree on either."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -91,35 +96,35 @@ scalars = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(arrays, st.one_of(arrays, scalars), st.sampled_from(_BINARY))
 def test_binary_operations_equal_numpy(left: Any, right: Any, operation: Any) -> None:
     # CuPy 14.2 squares booleans in the default integer type, NumPy in int8.
     assume(not (operation is operator.pow and left.dtype == bool))
-    device_left = namespace.asarray(left)
-    device_right = namespace.asarray(right) if isinstance(right, np.ndarray) else right
+    device_left = on_device(left)
+    device_right = on_device(right) if isinstance(right, np.ndarray) else right
     expected = outcome(lambda: operation(left, right))
     observed = outcome(lambda: host(operation(device_left, device_right)))
     assert_same(expected, observed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(arrays, scalars, st.sampled_from(_BINARY[:10]))
 def test_reflected_operations_equal_numpy(right: Any, left: Any, operation: Any) -> None:
     expected = outcome(lambda: operation(left, right))
-    observed = outcome(lambda: host(operation(left, namespace.asarray(right))))
+    observed = outcome(lambda: host(operation(left, on_device(right))))
     assert_same(expected, observed)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(arrays, st.one_of(arrays, scalars), st.sampled_from(["add", "sub", "mul", "and", "or"]))
 def test_in_place_operations_equal_numpy(target: Any, value: Any, name: str) -> None:
     method = getattr(operator, f"i{name}")
-    device = namespace.asarray(target)
-    on_device = namespace.asarray(value) if isinstance(value, np.ndarray) else value
+    device = on_device(target)
+    operand = on_device(value) if isinstance(value, np.ndarray) else value
     in_place = np.array(target)
     expected = outcome(lambda: method(in_place, value))
-    observed = outcome(lambda: method(device, on_device))
+    observed = outcome(lambda: method(device, operand))
     if isinstance(expected, type):
         assert isinstance(observed, type)
     else:
@@ -127,50 +132,48 @@ def test_in_place_operations_equal_numpy(target: Any, value: Any, name: str) -> 
         np.testing.assert_array_equal(device.get(), in_place, strict=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(arrays, st.sampled_from(_UNARY))
 def test_unary_operations_equal_numpy(array: Any, operation: Any) -> None:
     expected = outcome(lambda: operation(array))
-    assert_same(expected, outcome(lambda: host(operation(namespace.asarray(array)))))
+    assert_same(expected, outcome(lambda: host(operation(on_device(array)))))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(arrays, st.sampled_from(_REDUCTIONS), st.sampled_from([None, 0, -1]), st.booleans())
 def test_reductions_equal_numpy_and_stay_on_the_device(
     array: Any, name: str, axis: int | None, keepdims: bool
 ) -> None:
     options = {} if name == "cumsum" else {"keepdims": keepdims}
     expected = outcome(lambda: getattr(np, name)(array, axis=axis, **options))
-    device = namespace.asarray(array)
+    device = on_device(array)
     assert_same(expected, outcome(lambda: host(getattr(device, name)(axis=axis, **options))))
     assert_same(expected, outcome(lambda: host(getattr(np, name)(device, axis=axis, **options))))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     hnp.arrays("float32", (4, 5), elements=st.floats(-9, 9, width=32)),
     hnp.arrays("int64", (4,), elements=st.integers(-5, 4)),
     hnp.arrays("bool", (4, 5)),
 )
 def test_indexing_equals_numpy(array: Any, columns: Any, mask: Any) -> None:
-    device = namespace.asarray(array)
+    device = on_device(array)
     rows = np.arange(4)
-    on_device = [namespace.asarray(index) for index in (rows, columns, mask)]
+    keys = [on_device(index) for index in (rows, columns, mask)]
+    np.testing.assert_array_equal(device[keys[0], keys[1]].get(), array[rows, columns], strict=True)
+    np.testing.assert_array_equal(device[keys[2]].get(), array[mask], strict=True)
+    np.testing.assert_array_equal(device[:, keys[1]].get(), array[:, columns], strict=True)
     np.testing.assert_array_equal(
-        device[on_device[0], on_device[1]].get(), array[rows, columns], strict=True
-    )
-    np.testing.assert_array_equal(device[on_device[2]].get(), array[mask], strict=True)
-    np.testing.assert_array_equal(device[:, on_device[1]].get(), array[:, columns], strict=True)
-    np.testing.assert_array_equal(
-        device[None, on_device[1][:2] % 4, 1:3].get(),
+        device[None, keys[1][:2] % 4, 1:3].get(),
         array[None, columns[:2] % 4, 1:3],
         strict=True,
     )
     expected = array.copy()
     expected[rows, columns] -= 1
     expected[mask] = 0
-    device[on_device[0], on_device[1]] -= 1
-    device[on_device[2]] = 0
+    device[keys[0], keys[1]] -= 1
+    device[keys[2]] = 0
     np.testing.assert_array_equal(device.get(), expected, strict=True)
 
 
