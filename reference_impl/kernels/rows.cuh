@@ -1,7 +1,8 @@
 // A row of logits: its pieces, its label, and where it is kept between the reading and the writing.
 
 // A run of elements: whole pieces at aligned addresses, and before and after them fewer than WIDTH single elements,
-// the edge. Pieces are numbered from 0, and so are the elements of the edge, those before the pieces first.
+// the edge. Pieces are numbered from 0, and so are the elements of the edge, those before the pieces first. `from` and
+// `to` are equally aligned, to WIDTH elements.
 template <class T, int WIDTH>
 struct Span {
     static constexpr int LONGEST_EDGE = 2 * (WIDTH - 1);
@@ -45,10 +46,7 @@ struct Span {
 
     __device__ __forceinline__ void store(int piece, const Piece<T, WIDTH>& values) const {
         T* target = to + column_of_piece(piece);
-        if (misalignment(to) != misalignment(from)) {
-#pragma unroll
-            for (int i = 0; i < WIDTH; ++i) target[i] = values.stored(i);
-        } else if (sizeof(values) == sizeof(int4) && is_streaming) {
+        if (sizeof(values) == sizeof(int4) && is_streaming) {
             __stcs(reinterpret_cast<int4*>(target), reinterpret_cast<const int4&>(values));
         } else {
             *reinterpret_cast<Piece<T, WIDTH>*>(target) = values;

@@ -25,14 +25,20 @@ struct Complaint {
     long long label;
 };
 
-enum Flags { MEAN = 1, SUM = 2, HAS_IGNORE_INDEX = 4, STREAMING_STORES = 8, DY_PER_ROW = 16 };
-
-enum LabelFormat { INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32 };
+enum Flags {
+    MEAN = 1,
+    SUM = 2,
+    HAS_IGNORE_INDEX = 4,
+    LABELS_ARE_INT64 = 8,  // else int32
+    STREAMING_STORES = 16,
+    DY_PER_ROW = 32,
+};
 
 struct Task {
     const void* logits;    // (N, C) of T
-    const void* labels;    // (N,) of LabelFormat
-    void* gradient;        // (N, C) of T, may be the logits; null where only the loss is wanted
+    const void* labels;    // (N,) of int32 or int64
+    void* gradient;        // (N, C) of T, may be the logits; null where only the loss is wanted. WIDTH elements divide
+                           // its distance from the logits
     void* losses;          // (N,) of Accumulator<T>
     void* loss;            // one Accumulator<T>, for MEAN and SUM
     double* partials;      // one per group of rows
@@ -44,20 +50,13 @@ struct Task {
     double expected_dy;
     int classes;
     int rows_per_group;    // a multiple of the teams in a block
-    int label_format;
     int flags;
+    int unused;
 };
 
 __device__ __forceinline__ long long label_of(const Task& task, long long row) {
-    switch (task.label_format) {
-        case INT8: return static_cast<const signed char*>(task.labels)[row];
-        case INT16: return static_cast<const short*>(task.labels)[row];
-        case INT32: return static_cast<const int*>(task.labels)[row];
-        case INT64: return static_cast<const long long*>(task.labels)[row];
-        case UINT8: return static_cast<const unsigned char*>(task.labels)[row];
-        case UINT16: return static_cast<const unsigned short*>(task.labels)[row];
-        default: return static_cast<const unsigned*>(task.labels)[row];
-    }
+    if (task.flags & LABELS_ARE_INT64) return static_cast<const long long*>(task.labels)[row];
+    return static_cast<const int*>(task.labels)[row];
 }
 
 // What a mean divides by.
