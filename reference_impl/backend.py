@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +52,7 @@ def is_host(array: Array) -> bool:
     return _namespace_of(array) is np
 
 
+@cache
 def accumulation_dtype(dtype: Any) -> np.dtype[Any]:
     """The format sums over ``dtype`` are taken in: float32 for 16 and 32 bits, float64 for 64.
 

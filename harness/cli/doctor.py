@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from harness.cli.options import debug_option
 from harness.devices.availability import Availability, cuda_driver, optional_packages
@@ -32,7 +31,7 @@ def doctor_command() -> int:
     trusted = [_show_device(console, device) for device in devices]
     _show_cuda(console)
     console.print("\n[bold]Driver and optional packages[/]")
-    console.print(_table((cuda_driver(), *optional_packages())))
+    _show_packages(console, (cuda_driver(), *optional_packages()))
     console.print(
         "\n[bold]Environment[/]  (a baseline is comparable only where all of these agree)"
     )
@@ -64,10 +63,9 @@ def _show_cuda(console: Console) -> None:
         console.print(f"  {'cuda:0':<12} not available: {error}", markup=False)
 
 
-def _table(rows: Iterable[Availability]) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
+def _show_packages(console: Console, rows: Sequence[Availability]) -> None:
+    width = max(len(row.name) for row in rows)
     for row in rows:
-        mark = "yes" if row.available else "no"
+        mark = "yes" if row.available else "no "
         detail = row.detail if row.available else f"{row.detail}; {row.install}"
-        table.add_row(row.name, mark, row.purpose, detail)
-    return table
+        console.print(f"  {row.name:<{width}}  {mark}  {row.purpose}: {detail}", markup=False)

@@ -16,8 +16,9 @@ from reference_impl.backend import Array, accumulation_dtype, is_host, namespace
 
 __all__ = ["LabelKind", "checked_ids", "label_kind", "normalised_rows"]
 
-# uint64 is left out: its upper half does not fit the int64 that offsets are computed in.
-_INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"))
+_SIGNED, _UNSIGNED = "i", "u"
+_UINT64_BYTES = 8
+"""uint64 is left out: its upper half does not fit the int64 that offsets are computed in."""
 
 
 class LabelKind(Enum):
@@ -37,7 +38,7 @@ def label_kind(t: Array, *, rows: int, classes: int) -> LabelKind:
     for floating-point ids; ``ValueError`` for any other shape.
     """
     dtype, shape = np.dtype(t.dtype), t.shape
-    if dtype.name in _INTEGERS:
+    if _is_integer(dtype):
         if shape in ((rows,), (rows, 1)):
             return LabelKind.IDS
         if shape == (rows, classes):
@@ -98,6 +99,10 @@ def normalised_rows(t: Array, dtype: Any) -> Array:
     rows: Array = t.astype(dtype, order="C")
     rows /= total.astype(dtype)
     return rows
+
+
+def _is_integer(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == _SIGNED or (dtype.kind == _UNSIGNED and dtype.itemsize < _UINT64_BYTES)
 
 
 def _is_floating(dtype: np.dtype[Any]) -> bool:
