@@ -154,11 +154,12 @@ struct InRegisters {
         return peak;
     }
 
-    __device__ __forceinline__ A sum(const Row<T, WIDTH>&, A peak) {
+    __device__ __forceinline__ A sum(const Row<T, WIDTH>& row, A peak) {
         A sum = 0;
 #pragma unroll
         for (int i = 0; i < PIECES; ++i) {
             held[i].forget_unpacked();
+            if (Members::lane() + i * Members::SIZE >= row.span.pieces) break;
             sum += sum_of_exponentials(held[i], peak);
         }
 #pragma unroll

@@ -18,6 +18,7 @@ from reference_impl.workloads.softmax_cross_entropy_recipes import RECIPES, Reci
 
 __all__ = [
     "CONTROL",
+    "PRE_FIX",
     "WORKLOAD",
     "SoftmaxCrossEntropyCase",
     "SoftmaxCrossEntropyWorkload",
@@ -248,16 +249,16 @@ def _dtype(name: str) -> np.dtype[Any]:
 CONTROL = "pre-fix op (SINGA-502)"
 """The label of the op that must be caught in every run."""
 
-WORKLOAD = SoftmaxCrossEntropyWorkload(
-    controls={
-        CONTROL: SoftmaxCrossEntropyWorkload(
-            op=HostRoundTripSoftMaxCrossEntropy,
-            recipes=tuple(r for r in RECIPES if r.name in ("64x10-float32", "256x1000-float32")),
-            control_expects={
-                # One float32 is read, which waits for the stream; the way back is a fill, not a copy.
-                "forward": {"d2h": 1, "d2h_bytes": 4, "h2d": 0, "syncs": 1},
-                "backward": {"d2h": 0, "h2d": 0, "syncs": 0},
-            },
-        )
+PRE_FIX = SoftmaxCrossEntropyWorkload(
+    op=HostRoundTripSoftMaxCrossEntropy,
+    recipes=tuple(r for r in RECIPES if r.name in ("64x10-float32", "256x1000-float32")),
+    name="pre_fix_softmax_cross_entropy",
+    summary="the op as it was before SINGA-502 was fixed: it reads its loss back, and must fail",
+    control_expects={
+        # One float32 is read, which waits for the stream; the way back is a fill, not a copy.
+        "forward": {"d2h": 1, "d2h_bytes": 4, "h2d": 0, "syncs": 1},
+        "backward": {"d2h": 0, "h2d": 0, "syncs": 0},
     },
 )
+
+WORKLOAD = SoftmaxCrossEntropyWorkload(controls={CONTROL: PRE_FIX})
