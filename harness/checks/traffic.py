@@ -32,8 +32,7 @@ def check_traffic(
     evidence = _evidence(traces, control, same=len(set(crossings)) == 1)
     violations = _without_repetition(_worst_violations(traces, budget))
     if violations:
-        summary = "; ".join(_excess(violation) for violation in violations)
-        return _result(Outcome.FAILED, summary, evidence, (), violations=violations)
+        return _result(Outcome.FAILED, _excess(violations), evidence, (), violations=violations)
     doubts = tuple(_doubts(traces, budget, control, same=len(set(crossings)) == 1))
     if doubts:
         return _result(Outcome.INCONCLUSIVE, doubts[0], evidence, doubts[1:])
@@ -208,12 +207,19 @@ def _part(trace: Trace, region: str) -> Trace:
     return trace if region == WHOLE_RUN else trace.within(region)
 
 
-def _excess(violation: Violation) -> str:
-    limit = violation.limit
-    return (
-        f"{limit.quantity.amount_text(violation.observed)} within {violation.region!r}, "
-        f"{limit.quantity.amount_text(limit.at_most)} allowed ({limit.because})"
-    )
+def _excess(violations: Sequence[Violation]) -> str:
+    """One clause per region and reason: ``1 D2H, 1 sync within 'forward', 0 D2H, 0 syncs allowed (...)``."""
+    blocks: dict[tuple[str, str], list[Violation]] = {}
+    for violation in violations:
+        blocks.setdefault((violation.region, violation.limit.because), []).append(violation)
+    clauses = []
+    for (region, because), block in blocks.items():
+        seen = [each.limit.quantity.amount_text(each.observed) for each in block]
+        allowed = [each.limit.quantity.amount_text(each.limit.at_most) for each in block]
+        clauses.append(
+            f"{', '.join(seen)} within {region!r}, {', '.join(allowed)} allowed ({because})"
+        )
+    return "; ".join(clauses)
 
 
 def _kept(budget: Budget) -> str:

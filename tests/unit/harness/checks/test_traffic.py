@@ -36,7 +36,7 @@ def test_one_copy_over_the_limit_fails_and_is_named_with_its_line():
         Quantity.SYNCS,
     ]
     assert str(result.violations[0].lines[0].site) == "ops/host_roundtrip.py:31 in forward"
-    assert "1 D2H within 'forward', 0 D2H allowed" in result.summary
+    assert "1 D2H, 1 sync within 'forward', 0 D2H, 0 syncs allowed (" in result.summary
 
 
 def test_as_much_as_the_limit_allows_passes():
