@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 
 from harness.benchmark.calibration import Calibration, calibrate
-from harness.benchmark.interleave import ChangeLayout, change_host_layout, time_round
+from harness.benchmark.interleave import ChangeLayout, time_round
 from harness.benchmark.stopping import StoppingRule
+from harness.devices.host_layout import change_host_layout
 from harness.model.measurement import Sample
 from harness.timers.base import Timer
 

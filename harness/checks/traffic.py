@@ -173,6 +173,7 @@ def _doubts(
     dropped = sum(trace.dropped for trace in traces)
     if dropped:
         yield f"{traces[0].probe} lost {count_text(dropped, 'record')}, so counts are lower bounds"
+    yield from dict.fromkeys(doubt for trace in traces for doubt in trace.doubts)
     if not same:
         yield f"counts differ between {len(traces)} runs of the same call: {_spread(traces)}"
     yield from _idle(traces, budget)

@@ -23,6 +23,18 @@ class Availability:
 
 _OPTIONAL = (
     (
+        "cupy-cuda13x",
+        "arrays on a GPU of CUDA 13",
+        'python -m pip install "ondevice-harness[cuda13]"',
+    ),
+    (
+        "cupy-cuda12x",
+        "arrays on a GPU of CUDA 12",
+        'python -m pip install "ondevice-harness[cuda12]"',
+    ),
+    ("cupti-python", "traffic of a GPU", "comes with either of these extras"),
+    ("nvidia-ml-py", "clocks, temperature and load of a GPU", "comes with either of these extras"),
+    (
         "ml_dtypes",
         "bfloat16 arrays on the CPU",
         'python -m pip install "ondevice-harness[bfloat16]"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,8 +11,24 @@ import numpy as np
 
 from harness.model.budget import Quantity
 from harness.probes.base import Probe
+from harness.timers.base import Timer
 
-__all__ = ["Device", "Plant"]
+__all__ = ["Device", "GpuIdentity", "Plant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuIdentity:
+    """What CUDA says a GPU is; name and UUID are those of its MIG instance where the program sees only one.
+
+    ``uuid`` is 32 hexadecimal digits, empty where it cannot be told.
+    """
+
+    index: int
+    name: str
+    compute_capability: str
+    pci_bus_id: str
+    uuid: str
+    cuda_runtime: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,29 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all work given to the device is done."""
+        ...
+
+    @property
+    def is_host(self) -> bool:
+        """Whether this device's arrays are host memory, so that plain NumPy code runs on them."""
+        ...
+
+    @property
+    def identity(self) -> GpuIdentity | None:
+        """What the GPU is; ``None`` where there is none."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of this device's results should know, one sentence each."""
+        ...
+
+    def timer(self) -> Timer:
+        """A clock that counts the work of one case on this device."""
+        ...
+
+    def change_layout(self, chance: random.Random) -> object:
+        """Make the buffers allocated next land elsewhere while what is returned is kept alive."""
         ...
 
     def plants(self) -> tuple[Plant, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 
-from harness.devices.base import Plant
+from harness.devices.base import GpuIdentity, Plant
+from harness.devices.host_layout import change_host_layout
 from harness.probes.base import Probe
+from harness.timers.base import Timer
+from harness.timers.host import HostTimer
 
 __all__ = ["CpuDevice"]
 
@@ -17,6 +21,9 @@ class CpuDevice:
 
     name = "cpu"
     probe: Probe | None = None
+    is_host = True
+    identity: GpuIdentity | None = None
+    notes: tuple[str, ...] = ()
 
     def to_device(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """A copy, so that a workload cannot change the inputs it will be judged by."""
@@ -34,6 +41,14 @@ class CpuDevice:
 
     def synchronize(self) -> None:
         """Nothing runs behind the host's back."""
+
+    def timer(self) -> Timer:
+        """The host's monotonic clock."""
+        return HostTimer()
+
+    def change_layout(self, chance: random.Random) -> object:
+        """Keep blocks of random size alive."""
+        return change_host_layout(chance)
 
     def plants(self) -> tuple[Plant, ...]:
         """No boundary, no traffic to plant."""

@@ -17,11 +17,12 @@ DEVICE_NAMES = ("auto", "cpu", "simulated", "cuda:N")
 class Devices:
     """Where traffic is watched and where time is measured: one device on a real GPU.
 
-    ``timing`` is ``None`` where time means nothing.
+    ``timing`` is ``None`` where time means nothing. ``notes`` say what a reader should know of the choice.
     """
 
     traffic: Device
     timing: Device | None
+    notes: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[Device, ...]:
@@ -34,24 +35,32 @@ class Devices:
 def choose_devices(name: str) -> Devices:
     """Resolve a device name.
 
-    ``auto`` is the GPU when there is one, else traffic on ``simulated`` and timing on ``cpu``: a simulated
-    device's time says nothing. Raises ``UsageError`` for a name that is none, ``UnavailableError`` for a
-    device that this machine or this version lacks.
+    ``auto`` is the first GPU when it can be used, else traffic on ``simulated`` and timing on ``cpu`` (a
+    simulated device's time says nothing), with the reason in ``notes``. Raises ``UsageError`` for a name that
+    is none, ``UnavailableError`` for a device that this machine lacks.
     """
     from harness.devices.cpu import CpuDevice
     from harness.devices.simulated import SimulatedDevice
 
     if name == "auto":
-        return Devices(traffic=SimulatedDevice(), timing=CpuDevice())
+        try:
+            return _cuda(0)
+        except UnavailableError as error:
+            cause = getattr(error, "cause", error)
+            return Devices(SimulatedDevice(), CpuDevice(), notes=(f"no GPU was used: {cause}",))
     if name == "simulated":
-        return Devices(traffic=SimulatedDevice(), timing=None)
+        return Devices(SimulatedDevice(), None)
     if name == "cpu":
         cpu = CpuDevice()
-        return Devices(traffic=cpu, timing=cpu)
-    if re.fullmatch(r"cuda:\d+", name):
-        raise UnavailableError(
-            f"device {name!r} cannot be used: this version has no CUDA probe; "
-            "use --device auto, which watches traffic on a simulated device and times on the CPU"
-        )
+        return Devices(cpu, cpu)
+    if match := re.fullmatch(r"cuda:(\d{1,3})", name):
+        return _cuda(int(match[1]))
     known = ", ".join(DEVICE_NAMES)
     raise UsageError(f"unknown device {name!r}; use one of {known}")
+
+
+def _cuda(index: int) -> Devices:
+    from harness.devices.cupy import CudaDevice
+
+    gpu = CudaDevice(index)
+    return Devices(gpu, gpu, notes=gpu.notes)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 
-from harness.devices.base import Plant
+from harness.devices.base import GpuIdentity, Plant
+from harness.devices.host_layout import change_host_layout
 from harness.model.budget import Quantity
 from harness.probes.base import Probe
 from harness.probes.simulated import DeviceArray, SimulatedProbe, Stream
 from harness.probes.simulated import namespace as xp
+from harness.timers.base import Timer
+from harness.timers.host import HostTimer
 
 __all__ = ["SimulatedDevice"]
 
@@ -19,6 +23,9 @@ class SimulatedDevice:
     """NumPy-backed device arrays that follow CuPy's rules about what copies and what waits."""
 
     name = "simulated"
+    is_host = False
+    identity: GpuIdentity | None = None
+    notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.probe: Probe | None = SimulatedProbe()
@@ -41,6 +48,14 @@ class SimulatedDevice:
     def synchronize(self) -> None:
         """Wait for the null stream, where all simulated work is already done."""
         Stream.null.synchronize()
+
+    def timer(self) -> Timer:
+        """The host's clock; the time it shows is the simulation's, and says nothing about a GPU."""
+        return HostTimer()
+
+    def change_layout(self, chance: random.Random) -> object:
+        """Keep blocks of random size alive: simulated memory is host memory."""
+        return change_host_layout(chance)
 
     def plants(self) -> tuple[Plant, ...]:
         """One float32 read, one stream wait, one read into pageable memory that only looks asynchronous."""

@@ -53,7 +53,7 @@ class Trace:
     """The events of one run in launch order.
 
     ``observes`` says which event types the probe can see at all; ``dropped`` counts records it knows it
-    lost. ``entered`` counts how often each region was entered, so that a region that never ran cannot
+    lost; ``doubts`` are other reasons, one sentence each, why a zero may not be one. ``entered`` counts how often each region was entered, so that a region that never ran cannot
     pass. ``probe`` names the tool and version, as in ``"simulated"`` or ``"cupti 13.4"``.
     """
 
@@ -62,6 +62,7 @@ class Trace:
     observes: frozenset[EventType]
     events: tuple[Event, ...] = ()
     dropped: int = 0
+    doubts: tuple[str, ...] = ()
     entered: Mapping[str, int] = field(default_factory=dict)
 
     def within(self, region: str) -> Trace:

@@ -11,6 +11,7 @@ import harness
 from harness.baseline.diff import Policy, compare_with_baseline
 from harness.devices.registry import Devices
 from harness.environment import fingerprint
+from harness.environment.pynvml import gpu_facts
 from harness.model.baseline import Baseline
 from harness.model.outcome import Outcome
 from harness.model.verdict import INTERRUPTED, CheckResult, Run, Verdict
@@ -44,7 +45,7 @@ def conduct(request: Request, *, progress: Progress, on_fault: OnFault | None = 
     started = datetime.now(UTC)
     clock = time.perf_counter()
     names = [device.name for device in request.devices.all]
-    environment = fingerprint(names)
+    environment = fingerprint(names, more=[gpu_facts])
     verdicts, checks = _verdicts(request, progress, on_fault or (lambda error: None))
     run = Run(
         run_id=started.strftime("%Y%m%dT%H%M%S") + f"{started.microsecond // 1000:03d}Z",
@@ -56,6 +57,7 @@ def conduct(request: Request, *, progress: Progress, on_fault: OnFault | None = 
         verdicts=tuple(verdicts),
         checks=tuple(checks),
         baseline=request.baseline.name if request.baseline else None,
+        notes=request.devices.notes,
     )
     return replace(_compared(run, request), duration_s=time.perf_counter() - clock)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.devices.cuda_faults import device_failure
 from harness.errors import HarnessError, WorkloadError
 
 __all__ = ["CannotTellError", "foreign"]
@@ -20,8 +21,8 @@ class CannotTellError(WorkloadError):
 def foreign(doing: str) -> Iterator[None]:
     """Turn any exception of a workload into a ``WorkloadError`` that names the step and the line.
 
-    ``NotImplementedError`` (an operation the device does not model) and ``MemoryError`` become
-    ``CannotTellError``. The original stays attached as the cause.
+    ``NotImplementedError`` (an operation the device does not model), ``MemoryError`` and what a failing GPU
+    raises become ``CannotTellError``. The original stays attached as the cause.
     """
     try:
         yield
@@ -30,6 +31,8 @@ def foreign(doing: str) -> Iterator[None]:
     except (NotImplementedError, MemoryError) as error:
         raise CannotTellError(_sentence(doing, error)) from error
     except Exception as error:
+        if why := device_failure(error):
+            raise CannotTellError(f"{doing}: {why}") from error
         raise WorkloadError(_sentence(doing, error)) from error
 
 

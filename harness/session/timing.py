@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 from harness.benchmark.runner import measure
 from harness.benchmark.stopping import StoppingRule
 from harness.devices.base import Device
+from harness.environment.gpu_monitor import GpuMonitor
 from harness.errors import WorkloadError
 from harness.model.measurement import Estimate, Sample, Throughput
+from harness.model.verdict import CheckResult
 from harness.model.workload import Case
 from harness.session.foreign import foreign
 from harness.session.observe import HostArrays, to_device, unwatched
 from harness.stats.bootstrap import median_interval
-from harness.timers.host import HostTimer
 
-__all__ = ["throughput_of", "time_case"]
+__all__ = ["Timing", "throughput_of", "time_case"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Raw timings, their median, and what the GPU's own sensors say about the conditions meanwhile."""
+
+    sample: Sample
+    call_time: Estimate
+    conditions: tuple[CheckResult, ...] = ()
 
 
 def time_case(
     case: Case, inputs: HostArrays, device: Device, *, seconds: float, seed: int
-) -> tuple[Sample, Estimate]:
-    """Raw timings of the case, interleaved with its frozen peer where it has one, and their median.
+) -> Timing:
+    """Time the case on its device, interleaved with its frozen peer where both run on the host.
 
-    The peer is plain NumPy and gets the host arrays; nothing is recorded meanwhile.
+    Nothing is recorded meanwhile. A GPU is watched through NVML where that can be read.
     """
     arrays = to_device(inputs, device)
-    peer = getattr(case, "peer", None)
-    with foreign(f"timing {case.name} on {device.name}"):
+    peer = getattr(case, "peer", None) if device.is_host else None
+    with foreign(f"timing {case.name} on {device.name}"), _watched(device) as monitor:
         sample = measure(
             lambda: case.run(arrays, unwatched),
             None if peer is None else lambda: peer(inputs, unwatched),
-            timer=HostTimer(),
+            timer=device.timer(),
             seed=seed,
             rule=StoppingRule(time_cap_ns=seconds * 1e9),
+            change_layout=device.change_layout,
         )
-    return sample, median_interval(sample.call_ns)
+    conditions = monitor.check() if monitor is not None else None
+    return Timing(
+        sample=sample,
+        call_time=median_interval(sample.call_ns),
+        conditions=() if conditions is None else (conditions,),
+    )
+
+
+def _watched(device: Device) -> AbstractContextManager[GpuMonitor | None]:
+    return nullcontext() if device.identity is None else GpuMonitor(device.identity)
 
 
 def throughput_of(case: Case) -> Throughput:

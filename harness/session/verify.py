@@ -9,8 +9,9 @@ import numpy as np
 
 from harness.checks.traffic import check_traffic
 from harness.devices.base import Device
+from harness.devices.cuda_faults import DeviceFaultError
 from harness.devices.registry import Devices
-from harness.errors import WorkloadError
+from harness.errors import UnavailableError, WorkloadError
 from harness.model.budget import Budget
 from harness.model.measurement import Estimate, Sample, Throughput
 from harness.model.outcome import Outcome
@@ -32,11 +33,11 @@ from harness.session.timing import throughput_of, time_case
 
 __all__ = ["OnFault", "Settings", "faulty", "verify_case"]
 
-OnFault = Callable[[WorkloadError], None]
+OnFault = Callable[[Exception], None]
 """Told the exception behind a failed ``run`` check, with its cause attached."""
 
 
-def _ignore(error: WorkloadError) -> None:
+def _ignore(error: Exception) -> None:
     """The result says it all."""
 
 
@@ -71,19 +72,21 @@ def verify_case(
         _judge(findings, selection, case, inputs, devices, settings)
         if settings.benchmark and case.timed and devices.timing is not None:
             findings.throughput = throughput_of(case)
-            findings.sample, findings.call_time = time_case(
+            timing = time_case(
                 case,
                 inputs,
                 devices.timing,
                 seconds=settings.seconds_per_case,
                 seed=settings.seed,
             )
+            findings.sample, findings.call_time = timing.sample, timing.call_time
+            findings.checks.extend(timing.conditions)
+    except (CannotTellError, DeviceFaultError, MemoryError, UnavailableError) as error:
+        on_fault(error)
+        findings.checks.append(_broken(str(error), Outcome.INCONCLUSIVE))
     except WorkloadError as error:
         on_fault(error)
-        unsure = isinstance(error, CannotTellError)
-        findings.checks.append(
-            _broken(str(error), Outcome.INCONCLUSIVE if unsure else Outcome.FAILED)
-        )
+        findings.checks.append(_broken(str(error), Outcome.FAILED))
     return findings.verdict(selection, case, parameters, devices)
 
 

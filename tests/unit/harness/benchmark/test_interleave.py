@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.benchmark.interleave import change_host_layout, time_round
+from harness.benchmark.interleave import time_round
+from harness.devices.host_layout import change_host_layout
 from harness.errors import UnavailableError
 from harness.timers.simulated import SimulatedClock
 

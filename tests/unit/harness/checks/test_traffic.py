@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from builders import a_check, a_kernel, a_sync, a_trace, a_transfer
 
 from harness.checks.traffic import check_traffic, region_counts
@@ -144,6 +146,13 @@ def test_dropped_records_make_a_zero_inconclusive():
     result = check_traffic([a_trace(dropped=2)], NOTHING, control=SEEN)
     assert result.outcome is Outcome.INCONCLUSIVE
     assert "lost 2 records" in result.summary
+
+
+def test_a_doubt_of_the_probe_is_told_once_and_makes_a_zero_inconclusive():
+    doubtful = replace(SILENT, doubts=("another profiler is attached: nsys",))
+    result = check_traffic([doubtful, doubtful], NOTHING, control=SEEN)
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert (result.summary, result.details) == ("another profiler is attached: nsys", ())
 
 
 def test_counts_that_differ_between_runs_are_inconclusive_though_all_are_allowed():
