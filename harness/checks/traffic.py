@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -164,7 +165,7 @@ def _doubts(
         yield control.summary
     for region in budget.regions:
         if region != WHOLE_RUN and any(not trace.entered.get(region) for trace in traces):
-            yield f"region {region!r} has a budget but was never entered"
+            yield f"region {region!r} has a budget but was never entered{_entered(traces, region)}"
     observes = frozenset.intersection(*(trace.observes for trace in traces))
     for quantity in {limit.quantity: None for _, limit in limits}:
         if quantity.requires not in observes:
@@ -177,6 +178,17 @@ def _doubts(
     if not same:
         yield f"counts differ between {len(traces)} runs of the same call: {_spread(traces)}"
     yield from _idle(traces, budget)
+
+
+def _entered(traces: Sequence[Trace], region: str) -> str:
+    """Which regions were entered instead, the one most alike first: mostly it is a slip of the pen."""
+    entered = list(dict.fromkeys(name for trace in traces for name in trace.entered))
+    close = difflib.get_close_matches(region, entered, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return (
+        f"; entered were {', '.join(map(repr, entered))}" if entered else "; no region was entered"
+    )
 
 
 def _idle(traces: Sequence[Trace], budget: Budget) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TextIO, cast
 
 import click
 
@@ -13,6 +15,7 @@ from harness import __version__
 from harness.cli.baseline import baseline_command
 from harness.cli.doctor import doctor_command
 from harness.cli.options import Debugging, debug_option
+from harness.cli.output import ReaderMayLeave
 from harness.cli.run import run_command
 from harness.cli.workloads import workloads_command
 from harness.errors import ExitCode, HarnessError
@@ -39,13 +42,19 @@ for verb in (run_command, baseline_command, workloads_command, doctor_command):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status; an error is one line on standard error."""
-    argv = sys.argv[1:] if arguments is None else arguments
-    debugging = Debugging()
     if str(Path.cwd()) not in sys.path:
         # A console script starts without the working folder, where `package.module:WORKLOAD` mostly is.
         sys.path.insert(0, str(Path.cwd()))
+    with redirect_stdout(cast(TextIO, ReaderMayLeave(sys.stdout))):
+        return _flushed(_status(sys.argv[1:] if arguments is None else arguments))
+
+
+def _status(arguments: list[str]) -> int:
+    debugging = Debugging()
     try:
-        status = command.main(args=argv, prog_name="harness", standalone_mode=False, obj=debugging)
+        return command.main(
+            args=arguments, prog_name="harness", standalone_mode=False, obj=debugging
+        ) or int(ExitCode.PASSED)
     except HarnessError as error:
         if debugging.wanted:
             traceback.print_exc()
@@ -55,11 +64,23 @@ def main(arguments: list[str] | None = None) -> int:
         return int(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
         return _refuse("interrupted", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader left (`harness run | head`). What is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.USAGE)
-    return int(status or 0)
+    except OSError as error:
+        return _no_output(error)
+
+
+def _flushed(status: int) -> int:
+    """The status, unless what was printed cannot be delivered; Python would find out too late to say so."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _no_output(error)
+    return status
+
+
+def _no_output(error: OSError) -> int:
+    """Standard output is full: say so once, and let nothing that is still buffered raise at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _refuse(f"standard output cannot be written: {error.strerror or error}", ExitCode.USAGE)
 
 
 def _refuse(message: str, status: int) -> int:

@@ -10,10 +10,10 @@ from rich.console import Console
 from harness.baseline.diff import Policy, compare_with_baseline
 from harness.baseline.store import DirectoryStore
 from harness.cli.options import baselines_option, debug_option, fraction, reports_option
-from harness.errors import UsageError
+from harness.errors import FileFormatError, UsageError
 from harness.model.baseline import Baseline
 from harness.model.outcome import Outcome, worst
-from harness.model.verdict import Run
+from harness.model.verdict import INTERRUPTED, Run
 from harness.report.json import read_run
 from harness.report.text import failure_text
 from harness.units import count_text, duration_text
@@ -34,17 +34,21 @@ def baseline_command() -> None:
 @click.argument("name")
 @run_argument
 @click.option("--replace", is_flag=True, help="Overwrite a baseline of the same name.")
+@click.option("--drop", is_flag=True, help="With --replace: also where cases or timings get lost.")
 @baselines_option
 @reports_option
 @debug_option
 def save_command(
-    *, name: str, run_file: Path | None, replace: bool, folder: Path, reports: Path
+    *, name: str, run_file: Path | None, replace: bool, drop: bool, folder: Path, reports: Path
 ) -> None:
     """Promise to keep what a run showed: RUN.json, or the latest run in the reports folder."""
     path = run_file or latest_run(reports)
     run = read_run(path)
     _refuse_bad_promise(run, path)
-    written = DirectoryStore(folder).save(Baseline.of_run(run, name), replace=replace)
+    store, baseline = DirectoryStore(folder), Baseline.of_run(run, name)
+    if replace and not drop and name in store.names():
+        _refuse_a_loss(store.load(name), baseline, path)
+    written = store.save(baseline, replace=replace)
     cases = count_text(len(run.verdicts), "case")
     click.echo(f"saved {written} from {path} ({cases}); review and commit it")
 
@@ -54,14 +58,20 @@ def save_command(
 @debug_option
 def list_command(*, folder: Path) -> None:
     """List the stored baselines."""
-    store = DirectoryStore(folder)
+    store, damaged = DirectoryStore(folder), []
     for name in store.names():
-        baseline = store.load(name)
+        try:
+            baseline = store.load(name)
+        except FileFormatError as error:
+            damaged.append(error)
+            continue
         commit = (baseline.environment.commit or "no commit")[:12]
         cases = count_text(len(baseline.cases), "case")
         click.echo(f"{name}  {baseline.created}  {commit}  {cases}")
     if not store.names():
         click.echo(f"no baseline in {folder}; save one with: harness baseline save NAME", err=True)
+    if damaged:
+        raise FileFormatError("; ".join(map(str, damaged)))
 
 
 @baseline_command.command("show")
@@ -152,5 +162,28 @@ def _refuse_bad_promise(run: Run, path: Path) -> None:
             f"{path} has {count_text(len(failed), 'failed case')} ({', '.join(failed[:3])}); "
             "a baseline is what must be kept: fix them or run the other cases only"
         )
+    if any(result.check == INTERRUPTED for result in run.checks):
+        raise UsageError(f"{path} was interrupted before its end; run again and save that")
     if not run.verdicts:
         raise UsageError(f"{path} has no case, so there is nothing to promise")
+
+
+def _refuse_a_loss(before: Baseline, now: Baseline, path: Path) -> None:
+    """Replacing a baseline by the run of a few cases would silently end the promise of the others."""
+    kept = {case.key: case for case in now.cases}
+    lost = [case.key for case in before.cases if case.key not in kept]
+    untimed = [
+        case.key
+        for case in before.cases
+        if case.sample is not None and case.key in kept and kept[case.key].sample is None
+    ]
+    losses = [
+        f"{count_text(len(keys), what)} ({', '.join(keys[:3])})"
+        for keys, what in ((lost, "case"), (untimed, "timing"))
+        if keys
+    ]
+    if losses:
+        raise UsageError(
+            f"{path} would lose {' and '.join(losses)} of baseline {before.name!r}; "
+            "run them all and save that, or add --drop to let them go"
+        )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 from rich.console import Console
@@ -107,7 +109,7 @@ def run_command(
     """
     console = Console(highlight=False)
     check_writable(reports)
-    baseline = DirectoryStore(folder).load(baseline_name) if baseline_name else None
+    baseline = DirectoryStore(folder).load(baseline_name) if baseline_name is not None else None
     request = Request(
         selections=select(workloads),
         devices=choose_devices(device),
@@ -118,16 +120,30 @@ def run_command(
         baseline=baseline,
         policy=Policy(fail_over=fail_over, trust_raw=trust_raw),
     )
-    with _progress(console) as report:
+    with _progress(console) as report, _termination_as_interrupt():
         run = conduct(
             request,
             progress=report,
             on_fault=traceback.print_exception if debugging.wanted else None,
         )
-    print_summary(run, console, quiet=quiet)
     folder_written = write_report(run, reports)
+    print_summary(run, console, quiet=quiet)
     console.print(f"report  {folder_written / 'report.html'}", markup=False, soft_wrap=True)
     return int(run.exit_code)
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """A cancelled CI job sends SIGTERM; what is finished by then is reported as after Ctrl-C."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -142,7 +158,7 @@ def _progress(console: Console) -> Iterator[Report]:
         TextColumn("{task.completed}/{task.total}"),
     )
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("starting", total=1)
 
         def show(case: str, number: int, total: int) -> None:
             bar.update(task, description=case, completed=number, total=total)

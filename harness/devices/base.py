@@ -74,6 +74,11 @@ class Device(Protocol):
         ...
 
     @property
+    def namespace(self) -> Any:
+        """The module of this device's array functions: ``numpy``, ``cupy`` or what stands for it."""
+        ...
+
+    @property
     def is_host(self) -> bool:
         """Whether this device's arrays are host memory, so that plain NumPy code runs on them."""
         ...

@@ -22,6 +22,7 @@ class CpuDevice:
     name = "cpu"
     probe: Probe | None = None
     is_host = True
+    namespace: Any = np
     identity: GpuIdentity | None = None
     notes: tuple[str, ...] = ()
 

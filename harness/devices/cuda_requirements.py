@@ -11,7 +11,14 @@ from harness.devices.cuda_faults import fault_of
 from harness.errors import UnavailableError
 from harness.units import count_text
 
-__all__ = ["GpuUnavailableError", "Surroundings", "install_line", "require_cupy", "ump_enabled", "unavailable"]
+__all__ = [
+    "GpuUnavailableError",
+    "Surroundings",
+    "install_line",
+    "require_cupy",
+    "ump_enabled",
+    "unavailable",
+]
 
 _NO_GPU = "or use --device auto, which watches traffic on a simulated device and times on the CPU"
 

@@ -81,6 +81,11 @@ class CudaDevice:
         self.probe: Probe | None = self._made(probe)
 
     @property
+    def namespace(self) -> Any:
+        """CuPy."""
+        return self._cupy
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of this device's results should know, one sentence each."""
         if not self._shares_memory:

@@ -24,6 +24,7 @@ class SimulatedDevice:
 
     name = "simulated"
     is_host = False
+    namespace: Any = xp
     identity: GpuIdentity | None = None
     notes: tuple[str, ...] = ()
 

@@ -89,7 +89,9 @@ def _imported(path: str) -> Workload:
         raise UsageError(
             f"workload {path!r}: no module named {error.name!r}; install its package or run from its folder"
         ) from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() at the bottom of a module must not end the command
         text = f"{type(error).__name__}: {error}"
         raise WorkloadError(f"workload {path!r}: importing {module_name} raised {text}") from error
     for part in attribute.split("."):

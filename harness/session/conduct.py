@@ -16,7 +16,7 @@ from harness.model.baseline import Baseline
 from harness.model.outcome import Outcome
 from harness.model.verdict import INTERRUPTED, CheckResult, Run, Verdict
 from harness.session.catalogue import Selection
-from harness.session.verify import OnFault, Settings, faulty, verify_case
+from harness.session.verify import FIRST_CALL, OnFault, Settings, faulty, verify_case
 from harness.units import count_text
 
 __all__ = ["Request", "conduct"]
@@ -57,7 +57,7 @@ def conduct(request: Request, *, progress: Progress, on_fault: OnFault | None = 
         verdicts=tuple(verdicts),
         checks=tuple(checks),
         baseline=request.baseline.name if request.baseline else None,
-        notes=request.devices.notes,
+        notes=(*request.devices.notes, *_first_calls(verdicts)),
     )
     return replace(_compared(run, request), duration_s=time.perf_counter() - clock)
 
@@ -89,12 +89,23 @@ def _verdicts(
     return verdicts, []
 
 
+def _first_calls(verdicts: Sequence[Verdict]) -> list[str]:
+    """A word on every cold call over its budget: harmless once, unless every batch is a first."""
+    return [
+        f"{verdict.key}: {detail}"
+        for verdict in verdicts
+        for result in verdict.checks
+        for detail in result.details
+        if detail.startswith(FIRST_CALL)
+    ]
+
+
 def _interrupted(done: int, total: int) -> CheckResult:
     return CheckResult(
         check=INTERRUPTED,
         outcome=Outcome.INCONCLUSIVE,
         summary=f"interrupted after {done} of {total} cases",
-        evidence="the cases below were finished before",
+        evidence="the cases in this report were finished before",
         next_step="run again for the rest",
     )
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from harness.checks.control import check_known_defect
 from harness.devices.base import Device
 from harness.errors import WorkloadError
-from harness.model.budget import Budget, Quantity
+from harness.model.budget import Quantity
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, TrafficRecord
 from harness.model.workload import Case, Workload
-from harness.session.foreign import CannotTellError
+from harness.session.declared import declared_by
 from harness.session.observe import HostArrays, observe, traffic_record
 
 __all__ = ["run_controls"]
@@ -36,11 +36,11 @@ def run_controls(
             continue
         bad_inputs = inputs if bad_case.name == case.name else bad_case.inputs(0)
         try:
+            budget = declared_by(bad_case).budget
             seen = observe(bad_case, bad_inputs, device, repeats=_REPEATS)
-        except (WorkloadError, CannotTellError) as error:
+        except WorkloadError as error:
             results.append(_broken(label, str(error)))
             continue
-        budget = Budget.from_plain(bad_case.budget)
         results.append(check_known_defect(label, _expected(control, label), seen.warm[-1]))
         record = traffic_record(label, device, seen, budget)
         records.extend([record] if record is not None else [])

@@ -19,7 +19,9 @@ class CannotTellError(WorkloadError):
 
 @contextmanager
 def foreign(doing: str) -> Iterator[None]:
-    """Turn any exception of a workload into a ``WorkloadError`` that names the step and the line.
+    """Turn whatever a workload raises into a ``WorkloadError`` that names the step and the line.
+
+    Only ``KeyboardInterrupt`` and the harness's own errors pass.
 
     ``NotImplementedError`` (an operation the device does not model), ``MemoryError`` and what a failing GPU
     raises become ``CannotTellError``. The original stays attached as the cause.
@@ -30,18 +32,21 @@ def foreign(doing: str) -> Iterator[None]:
         raise
     except (NotImplementedError, MemoryError) as error:
         raise CannotTellError(_sentence(doing, error)) from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # Not only Exception: sys.exit(0) or pytest.skip() in an op would end the command as if all were well.
         if why := device_failure(error):
             raise CannotTellError(f"{doing}: {why}") from error
         raise WorkloadError(_sentence(doing, error)) from error
 
 
-def _sentence(doing: str, error: Exception) -> str:
+def _sentence(doing: str, error: BaseException) -> str:
     text = " ".join(str(error).split()) or "no message"
     return f"{doing} raised {type(error).__name__}: {text}{_origin(error)}"
 
 
-def _origin(error: Exception) -> str:
+def _origin(error: BaseException) -> str:
     """The innermost line outside this package and installed packages, else the innermost line."""
     frames = traceback.extract_tb(error.__traceback__)
     own = str(Path(__file__).parent.parent)

@@ -12,7 +12,7 @@ from harness.model.outcome import Outcome, worst
 from harness.model.verdict import CheckResult
 from harness.model.workload import Case
 from harness.numerics import gradcheck
-from harness.numerics.tolerance import Tolerance
+from harness.session.declared import Declared
 from harness.session.foreign import foreign
 from harness.session.observe import HostArrays
 
@@ -20,17 +20,19 @@ __all__ = ["check_gradients"]
 
 
 def check_gradients(
-    case: Case, inputs: HostArrays, outputs: HostArrays, *, seed: int, device: str
+    case: Case,
+    declared: Declared,
+    inputs: HostArrays,
+    outputs: HostArrays,
+    *,
+    seed: int,
+    device: str,
 ) -> CheckResult | None:
     """Compare each declared gradient with the oracle's loss; ``None`` when the case declares none."""
-    if not case.gradients:
+    loss_name = declared.loss
+    if not declared.gradients or loss_name is None:
         return None
-    loss_name = case.loss
-    if loss_name is None:
-        raise WorkloadError(
-            f"{case.name}: gradients are declared but loss is None; name the loss output"
-        )
-    for wanted, held in (*case.gradients.items(), ("loss", loss_name)):
+    for wanted, held in (*declared.gradients.items(), ("loss", loss_name)):
         if held not in outputs:
             raise WorkloadError(
                 f"{case.name}: run() returned no output {held!r}, declared for {wanted!r}"
@@ -43,11 +45,8 @@ def check_gradients(
     checks = gradcheck.check_gradients(
         loss,
         inputs,
-        {name: outputs[held] for name, held in case.gradients.items()},
-        tolerances={
-            name: Tolerance.from_plain(case.tolerances[held], output=held)
-            for name, held in case.gradients.items()
-        },
+        {name: outputs[held] for name, held in declared.gradients.items()},
+        tolerances={name: declared.tolerance(held) for name, held in declared.gradients.items()},
         seed=seed,
     )
     outcome = worst(check.outcome for check in checks)

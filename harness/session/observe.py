@@ -19,14 +19,13 @@ from harness.model.trace import Trace
 from harness.model.traffic import traffic_lines
 from harness.model.verdict import CheckResult, TrafficRecord
 from harness.model.workload import Case, Region
-from harness.probes.base import Probe
 from harness.session.foreign import foreign
 
 __all__ = [
     "Observation",
     "observe",
     "positive_control",
-    "run_once",
+    "same_bits",
     "to_device",
     "traffic_record",
     "unwatched",
@@ -46,12 +45,15 @@ _LONG_CALL_REPEATS = 2
 class Observation:
     """What came out of repeated calls of one case, and what was seen meanwhile.
 
-    ``inputs`` and ``outputs`` are arrays of the device, the latter of the last call. ``warm`` is empty on a
-    device without a probe.
+    ``results`` are the host copies of the outputs of each call, equal bits only once: one entry when every
+    call gave the same. ``strays`` names outputs that were not on the device, ``overwritten`` inputs that a
+    call changed. Without a probe there is no trace.
     """
 
-    inputs: Mapping[str, Any]
-    outputs: Mapping[str, Any]
+    calls: int
+    results: tuple[HostArrays, ...]
+    strays: tuple[str, ...]
+    overwritten: tuple[str, ...]
     cold: Trace | None
     warm: tuple[Trace, ...]
 
@@ -59,29 +61,74 @@ class Observation:
 def observe(case: Case, inputs: HostArrays, device: Device, *, repeats: int) -> Observation:
     """Call ``case.run`` once cold and ``repeats`` times warm, each under its own recording.
 
-    A call that takes longer than ``_LONG_CALL_S`` is repeated ``_LONG_CALL_REPEATS`` times at most. Moving
-    inputs to the device happens before the first recording and is nobody's traffic.
+    Every call gets arrays of its own, as in a training loop: an op that looks once at each array it meets
+    must not look innocent because it met this one before. A call that takes longer than ``_LONG_CALL_S`` is
+    repeated ``_LONG_CALL_REPEATS`` times at most. Moving arrays to and fro happens outside the recordings.
     """
-    arrays = to_device(inputs, device)
-    if device.probe is None:
-        return Observation(
-            inputs=arrays, outputs=run_once(case, arrays, device), cold=None, warm=()
-        )
+    seen = _Seen(inputs, device)
     start = time.perf_counter()
-    outputs, cold = _recorded(case, arrays, device, device.probe)
+    cold = seen.call(case)
     long = time.perf_counter() - start > _LONG_CALL_S
-    warm = []
-    for _ in range(min(repeats, _LONG_CALL_REPEATS) if long else repeats):
-        outputs, trace = _recorded(case, arrays, device, device.probe)
-        warm.append(trace)
-    return Observation(inputs=arrays, outputs=outputs, cold=cold, warm=tuple(warm))
+    warm = [seen.call(case) for _ in range(min(repeats, _LONG_CALL_REPEATS) if long else repeats)]
+    return Observation(
+        calls=1 + len(warm),
+        results=tuple(seen.results),
+        strays=tuple(seen.strays),
+        overwritten=tuple(seen.overwritten),
+        cold=cold,
+        warm=tuple(trace for trace in warm if trace is not None),
+    )
 
 
-def run_once(case: Case, inputs: Mapping[str, Any], device: Device) -> Mapping[str, Any]:
-    """One call that nobody watches."""
-    with foreign(f"{case.name} on {device.name}"):
-        outputs = case.run(inputs, unwatched)
-    return _named_outputs(case, outputs)
+class _Seen:
+    """What the calls of one case have shown so far."""
+
+    def __init__(self, inputs: HostArrays, device: Device) -> None:
+        self._inputs, self._device = inputs, device
+        self._arrays: Mapping[str, Any] = {}
+        self.results: list[HostArrays] = []
+        self.strays: dict[str, None] = {}
+        self.overwritten: dict[str, None] = {}
+
+    def call(self, case: Case) -> Trace | None:
+        """One call on new arrays, and its trace; the arrays of the call before live until these exist."""
+        arrays = to_device(self._inputs, self._device)
+        self._arrays = arrays
+        outputs, trace = _recorded(case, dict(arrays), self._device)
+        self._note_results(outputs)
+        for name, original in self._inputs.items():
+            if not same_bits(self._device.to_host(arrays[name]), original):
+                self.overwritten[name] = None
+        return trace
+
+    def _note_results(self, outputs: Mapping[str, Any]) -> None:
+        host = {}
+        for name, value in outputs.items():
+            if self._device.owns(value):
+                host[name] = self._device.to_host(value)
+                continue
+            self.strays[f"output {name!r} is a host {type(value).__name__}"] = None
+            with foreign(f"output {name!r} ({type(value).__name__}) as an array"):
+                host[name] = np.asarray(value)
+        if not any(_same_results(host, known) for known in self.results):
+            self.results.append(host)
+
+
+def same_bits(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays are equal to the bit, NaN included."""
+    if left.dtype.kind == "O" or left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    words = f"u{left.dtype.itemsize}" if left.dtype.itemsize in (1, 2, 4, 8) else "u1"
+    return bool(
+        np.array_equal(
+            np.ascontiguousarray(left).reshape(-1).view(words),
+            np.ascontiguousarray(right).reshape(-1).view(words),
+        )
+    )
+
+
+def _same_results(left: HostArrays, right: HostArrays) -> bool:
+    return left.keys() == right.keys() and all(same_bits(left[name], right[name]) for name in left)
 
 
 def to_device(inputs: HostArrays, device: Device) -> Mapping[str, Any]:
@@ -128,9 +175,12 @@ def unwatched(region: str) -> nullcontext[None]:
 
 
 def _recorded(
-    case: Case, inputs: Mapping[str, Any], device: Device, probe: Probe
-) -> tuple[Mapping[str, Any], Trace]:
-    with probe.record() as recording:
+    case: Case, inputs: Mapping[str, Any], device: Device
+) -> tuple[Mapping[str, Any], Trace | None]:
+    if device.probe is None:
+        with foreign(f"{case.name} on {device.name}"):
+            return _named_outputs(case, case.run(inputs, unwatched)), None
+    with device.probe.record() as recording:
         region: Region = recording.region
         with foreign(f"{case.name} on {device.name}"):
             outputs = case.run(inputs, region)

@@ -13,11 +13,11 @@ from harness.devices.cuda_faults import DeviceFaultError
 from harness.devices.registry import Devices
 from harness.errors import UnavailableError, WorkloadError
 from harness.model.budget import Budget
-from harness.model.measurement import Estimate, Sample, Throughput
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, TrafficRecord, Verdict
 from harness.model.workload import Case
 from harness.session.catalogue import Selection
+from harness.session.declared import Declared, declared_by
 from harness.session.defects import run_controls
 from harness.session.foreign import CannotTellError, foreign
 from harness.session.gradients import check_gradients
@@ -26,12 +26,20 @@ from harness.session.numbers import (
     check_placement,
     check_values,
     expected_outputs,
-    host_outputs,
 )
-from harness.session.observe import HostArrays, observe, positive_control, traffic_record
-from harness.session.timing import throughput_of, time_case
+from harness.session.observe import (
+    HostArrays,
+    Observation,
+    observe,
+    positive_control,
+    traffic_record,
+)
+from harness.session.timing import Timing, time_case
 
-__all__ = ["OnFault", "Settings", "faulty", "verify_case"]
+__all__ = ["FIRST_CALL", "OnFault", "Settings", "faulty", "verify_case"]
+
+FIRST_CALL = "first call"
+"""How a detail begins that tells of a cold call over its budget: no failure, but worth a word."""
 
 OnFault = Callable[[Exception], None]
 """Told the exception behind a failed ``run`` check, with its cause attached."""
@@ -64,37 +72,26 @@ def verify_case(
     A case that breaks its contract gets a failed ``run`` check with one line that says how, and ``on_fault``
     is told the exception; whatever was found before stays. Errors of the harness itself are not caught.
     """
-    parameters: dict[str, str] = {}
     findings = _Findings()
     try:
-        parameters = {str(key): str(value) for key, value in case.parameters.items()}
-        inputs = _inputs(case, settings.seed)
-        _judge(findings, selection, case, inputs, devices, settings)
-        if settings.benchmark and case.timed and devices.timing is not None:
-            findings.throughput = throughput_of(case)
-            timing = time_case(
-                case,
-                inputs,
-                devices.timing,
-                seconds=settings.seconds_per_case,
-                seed=settings.seed,
-            )
-            findings.sample, findings.call_time = timing.sample, timing.call_time
-            findings.checks.extend(timing.conditions)
+        findings.declared = declared_by(case)
+        subject = _subject(selection, case, findings.declared, settings)
+        _watch(findings, subject, devices.traffic)
+        if devices.timing is not None:
+            _time(findings, subject, devices)
     except (CannotTellError, DeviceFaultError, MemoryError, UnavailableError) as error:
         on_fault(error)
-        findings.checks.append(_broken(str(error), Outcome.INCONCLUSIVE))
+        findings.checks.append(_broken(error, Outcome.INCONCLUSIVE))
     except WorkloadError as error:
         on_fault(error)
-        findings.checks.append(_broken(str(error), Outcome.FAILED))
-    return findings.verdict(selection, case, parameters, devices)
+        findings.checks.append(_broken(error, Outcome.FAILED))
+    return findings.verdict(selection, case, devices)
 
 
 def faulty(workload: str, fault: str) -> Verdict:
     """The verdict of a workload that could not even be listed."""
-    return Verdict(
-        workload=workload, case="-", parameters={}, checks=(_broken(fault, Outcome.FAILED),)
-    )
+    broken = _broken(WorkloadError(fault), Outcome.FAILED)
+    return Verdict(workload=workload, case="-", parameters={}, checks=(broken,))
 
 
 @dataclass(slots=True)
@@ -102,94 +99,113 @@ class _Findings:
     """What has been found so far, kept when a later step breaks."""
 
     checks: list[CheckResult] = field(default_factory=list)
+    declared: Declared | None = None
     traffic: TrafficRecord | None = None
     controls: list[TrafficRecord] = field(default_factory=list)
-    sample: Sample | None = None
-    call_time: Estimate | None = None
-    throughput: Throughput | None = None
+    timing: Timing | None = None
 
-    def verdict(
-        self, selection: Selection, case: Case, parameters: Mapping[str, str], devices: Devices
-    ) -> Verdict:
+    def verdict(self, selection: Selection, case: Case, devices: Devices) -> Verdict:
         """Freeze the findings."""
+        declared, timing = self.declared, self.timing
         return Verdict(
             workload=selection.name,
             case=case.name,
-            parameters=parameters,
+            parameters=declared.parameters if declared is not None else {},
             checks=tuple(self.checks),
             traffic_device=devices.traffic.name,
             timing_device=devices.timing.name if devices.timing is not None else "",
             traffic=self.traffic,
             controls=tuple(self.controls),
-            sample=self.sample,
-            call_time=self.call_time,
-            throughput=self.throughput,
+            sample=timing.sample if timing is not None else None,
+            call_time=timing.call_time if timing is not None else None,
+            throughput=declared.throughput if declared is not None else None,
         )
 
 
-def _judge(
-    findings: _Findings,
-    selection: Selection,
-    case: Case,
-    inputs: HostArrays,
-    devices: Devices,
-    settings: Settings,
-) -> None:
-    expected = expected_outputs(case, inputs)
-    for device in devices.all:
-        watched = device is devices.traffic
-        _judge_on(
-            findings, case, inputs, expected, device=device, settings=settings, watched=watched
-        )
-    if selection.workload is not None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subject:
+    """One case with its inputs and their truth, ready to be run on any device."""
+
+    selection: Selection
+    case: Case
+    declared: Declared
+    inputs: HostArrays
+    expected: HostArrays
+    settings: Settings
+
+
+def _subject(selection: Selection, case: Case, declared: Declared, settings: Settings) -> _Subject:
+    inputs = _inputs(case, settings.seed)
+    return _Subject(
+        selection=selection,
+        case=case,
+        declared=declared,
+        inputs=inputs,
+        expected=expected_outputs(case, inputs),
+        settings=settings,
+    )
+
+
+def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
+    """Traffic, placement, values, inputs and gradients where the probe is, then the known defects."""
+    case, declared, inputs = subject.case, subject.declared, subject.inputs
+    control = positive_control(device)
+    findings.checks.extend([control] if control is not None else [])
+    seen = observe(case, inputs, device, repeats=subject.settings.repeats)
+    findings.checks.append(_traffic(seen, declared.budget, control, device))
+    findings.traffic = traffic_record(declared.name, device, seen, declared.budget)
+    findings.checks.append(check_placement(seen, device))
+    findings.checks.append(check_values(declared, seen, subject.expected, device=device))
+    findings.checks.append(check_inputs(seen, inputs, device))
+    gradients = check_gradients(
+        case, declared, inputs, seen.results[0], seed=subject.settings.seed, device=device.name
+    )
+    findings.checks.extend([gradients] if gradients is not None else [])
+    if subject.selection.workload is not None:
+        first = case is subject.selection.cases[0]
         results, records = run_controls(
-            selection.workload,
-            case,
-            inputs,
-            devices.traffic,
-            fallback=case is selection.cases[0],
+            subject.selection.workload, case, inputs, device, fallback=first
         )
         findings.checks.extend(results)
         findings.controls.extend(records)
 
 
-def _judge_on(
-    findings: _Findings,
-    case: Case,
-    inputs: HostArrays,
-    expected: HostArrays,
-    *,
-    device: Device,
-    settings: Settings,
-    watched: bool,
-) -> None:
-    """Placement, traffic, values, gradients and inputs on one device; traffic only where it is watched."""
-    control = positive_control(device) if watched else None
-    seen = observe(case, inputs, device, repeats=settings.repeats if watched else 0)
-    if watched:
-        budget = Budget.from_plain(case.budget)
-        if control is not None:
-            findings.checks.append(control)
-        findings.checks.append(_traffic(check_traffic(seen.warm, budget, control=control), device))
-        findings.traffic = traffic_record(case.name, device, seen, budget)
-        findings.checks.append(check_placement(seen.outputs, device))
-    outputs = host_outputs(seen, device)
-    findings.checks.append(check_values(case, outputs, expected, device=device))
-    findings.checks.append(check_inputs(seen, inputs, device))
-    if watched:
-        gradients = check_gradients(case, inputs, outputs, seed=settings.seed, device=device.name)
-        findings.checks.extend([gradients] if gradients is not None else [])
+def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
+    """Values where the clock is, if that is elsewhere, and how long a call takes there."""
+    case, declared, device = subject.case, subject.declared, devices.timing
+    assert device is not None
+    if device is not devices.traffic:
+        seen = observe(case, subject.inputs, device, repeats=1)
+        findings.checks.append(check_values(declared, seen, subject.expected, device=device))
+        findings.checks.append(check_inputs(seen, subject.inputs, device))
+    if subject.settings.benchmark and declared.timed:
+        findings.timing = time_case(
+            case,
+            declared,
+            subject.inputs,
+            subject.expected,
+            device,
+            seconds=subject.settings.seconds_per_case,
+            seed=subject.settings.seed,
+        )
+        findings.checks.extend(findings.timing.conditions)
 
 
-def _traffic(result: CheckResult, device: Device) -> CheckResult:
-    if device.probe is not None:
+def _traffic(
+    seen: Observation, budget: Budget, control: CheckResult | None, device: Device
+) -> CheckResult:
+    result = check_traffic(seen.warm, budget, control=control)
+    if device.probe is None or seen.cold is None:
+        return replace(
+            result,
+            summary=f"{device.name} has no host/device boundary, so nothing can be said about traffic",
+            evidence=f"no probe on {device.name}",
+            next_step="use --device auto, which watches traffic on a simulated device and times on the CPU",
+        )
+    first = check_traffic([seen.cold], budget, control=control)
+    if not first.violations:
         return result
-    return replace(
-        result,
-        summary=f"{device.name} has no host/device boundary, so nothing can be said about traffic",
-        evidence=f"no probe on {device.name}",
-        next_step="use --device auto, which watches traffic on a simulated device and times on the CPU",
-    )
+    return replace(result, details=(*result.details, f"{FIRST_CALL}: {first.summary}"))
 
 
 def _inputs(case: Case, seed: int) -> HostArrays:
@@ -207,11 +223,16 @@ def _inputs(case: Case, seed: int) -> HostArrays:
     return inputs
 
 
-def _broken(why: str, outcome: Outcome) -> CheckResult:
+def _broken(error: Exception, outcome: Outcome) -> CheckResult:
+    raised = error.__cause__ is not None
     return CheckResult(
         check="run",
         outcome=outcome,
-        summary=why,
-        evidence="the workload's own exception",
-        next_step="run again with --debug for the traceback",
+        summary=str(error),
+        evidence="an exception of the workload"
+        if raised
+        else "what the workload declares or returns",
+        next_step="run again with --debug for the traceback"
+        if raised
+        else "correct it; harness/model/workload.py says what a workload must give",
     )

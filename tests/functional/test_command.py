@@ -1,6 +1,7 @@
 """The command as a user or a CI job meets it: real processes, exit statuses, one line per error."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 USER = Path(__file__).parent / "user"
 QUICK = ("--no-benchmark",)
+RUN = (sys.executable, "-m", "harness", "run")
 
 
 @pytest.fixture
@@ -237,3 +239,88 @@ def test_workloads_are_listed_with_their_cases(harness):
     done = harness("workloads", "softmax_cross_entropy")
     assert done.returncode == 0
     assert "softmax_cross_entropy/64x10-float32" in done.stdout
+
+
+def test_an_empty_baseline_name_is_refused_not_ignored(run_in, tmp_path):
+    done = run_in("user_workloads:GOOD", "--baseline", "", "--baselines", tmp_path, *QUICK)
+    assert done.returncode == 2, done.stdout + done.stderr
+
+
+def test_replacing_a_baseline_by_fewer_cases_is_refused_unless_they_may_go(run_in, baselines):
+    run_in("user_workloads:GOOD", "user_workloads:ALSO_GOOD", *QUICK)
+    baselines("save", "main")
+    run_in("user_workloads:GOOD", *QUICK)
+    done = baselines("save", "main", "--replace")
+    assert done.returncode == 2
+    assert "would lose 1 case (also_double/small)" in one_error_line(done)
+    assert "also_double/small" in baselines("show", "main").stdout
+    assert baselines("save", "main", "--replace", "--drop").returncode == 0
+
+
+def test_one_damaged_baseline_does_not_hide_the_others(run_in, baselines):
+    run_in("user_workloads:GOOD", *QUICK)
+    baselines("save", "main")
+    (baselines.folder / "torn.json").write_text("{")
+    done = baselines("list")
+    assert done.returncode == 2
+    assert done.stdout.startswith("main ")
+    assert "torn.json" in one_error_line(done)
+
+
+@pytest.mark.parametrize("target", ["LEAVES_IN_RUN", "LEAVES_IN_ORACLE"])
+def test_a_workload_that_calls_exit_is_a_failure_not_a_pass(run_in, tmp_path, target):
+    done = run_in(f"user_workloads:{target}", "user_workloads:GOOD", *QUICK)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "SystemExit" in done.stdout
+    assert len(written(tmp_path)) == 1
+
+
+def test_a_reader_that_leaves_is_no_failure_of_the_workload(tmp_path):
+    script = (
+        f"{sys.executable} -m harness run user_workloads:GOOD --no-benchmark "
+        f"--output {tmp_path / 'reports'} 2>/dev/null | head -c 1 >/dev/null; "
+        "echo ${PIPESTATUS[0]}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=USER, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "0"
+    assert done.stderr == ""
+    assert written(tmp_path)
+
+
+def test_a_full_standard_output_is_said_once(tmp_path):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*RUN, "user_workloads:GOOD", *QUICK, "--output", str(tmp_path / "reports")],
+            cwd=USER,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 2
+    assert "standard output cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert written(tmp_path)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_reports_what_is_finished(tmp_path, sent):
+    targets = ("user_workloads:GOOD", "user_workloads:SLEEPS")
+    process = subprocess.Popen(
+        [*RUN, *targets, *QUICK, "--output", str(tmp_path / "reports")],
+        cwd=USER,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if "sleeps" in line:
+            break
+    process.send_signal(sent)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    (run,) = written(tmp_path)
+    assert [each["workload"] for each in json.loads(run.read_text())["verdicts"]] == ["double"]
+    assert "after 1 of 2 cases" in output

@@ -1,5 +1,7 @@
 """Workloads as a user of the harness writes them: good ones, and ones that break the contract."""
 
+import sys
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,6 +100,21 @@ class Slower(Double):
         return y
 
 
+class LeavesInRun(Double):
+    def double(self, x):
+        sys.exit(0)
+
+
+class LeavesInOracle(Double):
+    def expected(self, inputs):
+        sys.exit(0)
+
+
+class Sleeps(Double):
+    def double(self, x):
+        time.sleep(60)
+
+
 @dataclass(frozen=True)
 class One:
     case: object
@@ -109,6 +126,10 @@ class One:
 
 
 GOOD = One(Double())
+ALSO_GOOD = One(Double(), name="also_double")
+LEAVES_IN_RUN = One(LeavesInRun(), name="leaves_in_run")
+LEAVES_IN_ORACLE = One(LeavesInOracle(), name="leaves_in_oracle")
+SLEEPS = One(Sleeps(), name="sleeps")
 READS = One(Reads(), name="reads")
 RAISES = One(Raises(), name="raises")
 WRONG_SHAPE = One(WrongShape(), name="wrong_shape")

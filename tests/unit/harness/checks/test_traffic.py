@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import pytest
 from builders import a_check, a_kernel, a_sync, a_trace, a_transfer
 
 from harness.checks.traffic import check_traffic, region_counts
@@ -134,6 +135,20 @@ def test_a_region_that_never_ran_is_inconclusive():
     result = check_traffic([a_trace(entered={"backward": 1})], NOTHING, control=SEEN)
     assert result.outcome is Outcome.INCONCLUSIVE
     assert "'forward' has a budget but was never entered" in result.summary
+
+
+@pytest.mark.parametrize(
+    ("entered", "says"),
+    [
+        ({"foward": 1}, "did you mean 'foward'?"),
+        ({"loss": 1, "update": 1}, "entered were 'loss', 'update'"),
+        ({}, "no region was entered"),
+    ],
+)
+def test_a_region_that_never_ran_is_told_with_those_that_did(entered, says):
+    assert (
+        says in check_traffic([a_trace(a_kernel(), entered=entered)], NOTHING, control=SEEN).summary
+    )
 
 
 def test_a_probe_that_cannot_see_syncs_says_nothing_about_syncs():

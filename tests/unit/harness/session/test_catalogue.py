@@ -107,3 +107,10 @@ def test_a_module_that_raises_on_import_is_a_fault(tmp_path, monkeypatch):
 
 def test_a_built_in_workload_is_found_by_its_name():
     assert load_workload("mlp").name == "mlp"
+
+
+def test_a_module_that_leaves_the_process_on_import_is_a_fault(tmp_path, monkeypatch):
+    (tmp_path / "leaves_on_import.py").write_text("raise SystemExit(0)")
+    monkeypatch.syspath_prepend(tmp_path)
+    (selection,) = select(["leaves_on_import:W"])
+    assert "raised SystemExit" in selection.fault

@@ -2,7 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from toy_workload import QUICK, Toy, ToyCase, result_of, square_sum, verdict_of
+from toy_workload import (
+    QUICK,
+    Toy,
+    ToyCase,
+    result_of,
+    square_sum,
+    square_sum_truth,
+    verdict_of,
+)
 
 from harness.errors import UsageError
 from harness.model.outcome import Outcome
@@ -295,3 +303,121 @@ def test_a_refusal_of_the_harness_itself_passes_through_unchanged():
 
     with pytest.raises(UsageError, match="not like this"):
         verdict_of(calls=refuses)
+
+
+@pytest.mark.parametrize("leaving", [SystemExit(0), GeneratorExit(), pytest.skip.Exception("no")])
+@pytest.mark.parametrize("where", ["calls", "truth", "made"])
+def test_code_that_tries_to_leave_the_process_fails_instead(leaving, where):
+    def leaves(*arguments):
+        raise leaving
+
+    result = result_of(verdict_of(**{where: leaves}), "run")
+    assert result.outcome is FAILED
+    assert type(leaving).__name__ in result.summary
+
+
+def test_an_op_that_reads_each_array_it_meets_once_is_caught_in_every_call():
+    known = []
+
+    def checks_new_arrays(inputs, region):
+        with region("forward"):
+            if not any(inputs["x"] is array for array in known):
+                known.append(inputs["x"])
+                bool((inputs["x"] == inputs["x"]).all())
+        return square_sum(inputs, region)
+
+    assert result_of(verdict_of(calls=checks_new_arrays), "traffic").outcome is FAILED
+
+
+def test_a_first_call_over_the_budget_is_told_though_the_warm_ones_pass():
+    done = []
+
+    def compiles_first(inputs, region):
+        with region("forward"):
+            if not done:
+                done.append(float(inputs["x"].sum()))
+        return square_sum(inputs, region)
+
+    traffic = result_of(verdict_of(calls=compiles_first), "traffic")
+    assert traffic.outcome is PASSED
+    assert traffic.details == (
+        "first call: 1 D2H, 1 sync within 'forward', 0 D2H, 0 syncs allowed "
+        "(the loss stays on the device)",
+    )
+
+
+def test_every_call_is_judged_by_its_values_not_only_the_last():
+    calls = []
+
+    def right_at_last(inputs, region):
+        calls.append(1)
+        outputs = square_sum(inputs, region)
+        return outputs if len(calls) == 3 else {**outputs, "loss": outputs["loss"] * 0}
+
+    values = result_of(verdict_of(calls=right_at_last), "values")
+    assert values.outcome is FAILED
+    assert "2 different results in 3 calls" in values.details
+
+
+def test_an_input_overwritten_and_then_replaced_in_the_mapping_is_still_overwritten():
+    def covers_up(inputs, region):
+        outputs = square_sum(inputs, region)
+        original = inputs["x"].copy()
+        inputs["x"] *= 2
+        inputs["x"] = original
+        return outputs
+
+    assert result_of(verdict_of(calls=covers_up), "inputs").outcome is FAILED
+
+
+class Undeclared(ToyCase):
+    @property
+    def budget(self):
+        raise AttributeError("no budget")
+
+    @budget.setter
+    def budget(self, value):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("case", "says"),
+    [
+        (Undeclared(), "AttributeError: no budget"),
+        (ToyCase(tolerances=None), "tolerances is NoneType"),
+        (ToyCase(parameters=["shape"]), "parameters is list"),
+        (ToyCase(tolerances={"loss": 1e-6}), "the tolerance of output 'loss' is 1e-06"),
+    ],
+)
+def test_a_slip_in_a_declaration_fails_the_case_and_not_the_run(case, says):
+    result = result_of(verdict_of(Toy(case=case)), "run")
+    assert result.outcome is FAILED
+    assert says in result.summary
+
+
+def test_nan_on_both_sides_and_nothing_else_proves_nothing():
+    def nothing_but_nan(inputs, region):
+        outputs = square_sum(inputs, region)
+        return {name: value * np.float32("nan") for name, value in outputs.items()}
+
+    def nan_truth(inputs):
+        return {name: value * np.nan for name, value in square_sum_truth(inputs).items()}
+
+    verdict = verdict_of(calls=nothing_but_nan, truth=nan_truth, gradients={}, loss=None)
+    assert result_of(verdict, "values").outcome is INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [lambda i, r: None, lambda i, r: {"loss": np.float32(0), "gradient": i["x"]}],
+    ids=["nothing", "wrong values"],
+)
+def test_a_peer_that_does_not_do_the_work_is_left_out_and_said_to_be(peer):
+    class WithPeer(ToyCase):
+        def peer(self, inputs, region):
+            return peer(inputs, region)
+
+    settings = Settings(repeats=2, seconds_per_case=0.05)
+    verdict = verdict_of(Toy(case=WithPeer(timed=True)), device="auto", settings=settings)
+    assert result_of(verdict, "peer").outcome is INCONCLUSIVE
+    assert verdict.sample.peer_ns == ()

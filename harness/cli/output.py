@@ -1,0 +1,42 @@
+"""Standard output whose reader may leave early, as in ``harness run | head -1``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TextIO
+
+__all__ = ["ReaderMayLeave"]
+
+
+class ReaderMayLeave:
+    """A text stream that turns to the null device once its reader is gone.
+
+    The command then goes on to its end and its exit status says how it went, instead of how much of it
+    somebody read. Every other error of the stream passes through.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """As of the stream, nowhere once the reader is gone."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._turn_away()
+            return len(text)
+
+    def flush(self) -> None:
+        """As of the stream, nowhere once the reader is gone."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._turn_away()
+
+    def _turn_away(self) -> None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self._stream.fileno())
+        os.close(null)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
