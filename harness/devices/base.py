@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from harness.model.budget import Quantity
-from harness.probes.base import Probe
+from harness.probes.base import Probe, Witness
 from harness.timers.base import Timer
 
 __all__ = ["Device", "GpuIdentity", "Plant"]
@@ -71,6 +71,11 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all work given to the device is done."""
+        ...
+
+    @property
+    def witness(self) -> Witness | None:
+        """A second view of a call beside the probe, where there is one."""
         ...
 
     @property

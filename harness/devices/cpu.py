@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.devices.base import GpuIdentity, Plant
 from harness.devices.host_layout import change_host_layout
-from harness.probes.base import Probe
+from harness.probes.base import Probe, Witness
 from harness.timers.base import Timer
 from harness.timers.host import HostTimer
 
@@ -24,6 +24,7 @@ class CpuDevice:
     is_host = True
     namespace: Any = np
     identity: GpuIdentity | None = None
+    witness: Witness | None = None
     notes: tuple[str, ...] = ()
 
     def to_device(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -22,7 +22,7 @@ from harness.devices.cuda_requirements import (
 )
 from harness.errors import UnavailableError
 from harness.model.budget import Quantity
-from harness.probes.base import Probe
+from harness.probes.base import Probe, Witness
 from harness.timers.cuda_event import CudaEventTimer
 from harness.units import bytes_text
 
@@ -54,6 +54,13 @@ def cupti_probe() -> Probe:
     return probe
 
 
+def capture_witness(cupy: Any) -> Witness:
+    """The capture of this CuPy's streams; ``UnavailableError`` where their graphs cannot be read."""
+    from harness.probes.capture import CaptureProbe
+
+    return CaptureProbe(cupy=cupy)
+
+
 class CudaDevice:
     """One GPU, its arrays those of ``import cupy``.
 
@@ -67,6 +74,7 @@ class CudaDevice:
         index: int,
         *,
         probe: Callable[[], Probe | None] = cupti_probe,
+        witness: Callable[[Any], Witness] = capture_witness,
         import_cupy: Callable[[], Any] = _import_cupy,
         load_library: Callable[[str], Any] = ctypes.CDLL,
         variables: Mapping[str, str] = os.environ,
@@ -79,6 +87,12 @@ class CudaDevice:
         self._cupy = require_cupy(index, surroundings)
         self._shares_memory = ump_enabled(variables)
         self.probe: Probe | None = self._made(probe)
+        self._witness, self._without_witness = _made_witness(witness, self._cupy)
+
+    @property
+    def witness(self) -> Witness | None:
+        """Stream capture; ``None``, with a note, where ``cuda.bindings`` is missing to read its graphs."""
+        return self._witness
 
     @property
     def namespace(self) -> Any:
@@ -89,8 +103,9 @@ class CudaDevice:
     def notes(self) -> tuple[str, ...]:
         """What a reader of this device's results should know, one sentence each."""
         if not self._shares_memory:
-            return ()
+            return self._without_witness
         return (
+            *self._without_witness,
             "CUPY_ENABLE_UMP is set: CuPy then reads and writes host memory without copying it, so no probe "
             "can see that traffic; unset it to have traffic certified",
         )
@@ -228,6 +243,15 @@ class CudaDevice:
         except RuntimeError:
             return ""
         return f" ({bytes_text(free)} of {bytes_text(total)} are free)"
+
+
+def _made_witness(
+    make: Callable[[Any], Witness], cupy: Any
+) -> tuple[Witness | None, tuple[str, ...]]:
+    try:
+        return make(cupy), ()
+    except UnavailableError as error:
+        return None, (f"no second witness: {error}",)
 
 
 def _identity(cupy: Any, index: int) -> GpuIdentity:

@@ -10,7 +10,7 @@ import numpy as np
 from harness.devices.base import GpuIdentity, Plant
 from harness.devices.host_layout import change_host_layout
 from harness.model.budget import Quantity
-from harness.probes.base import Probe
+from harness.probes.base import Probe, Witness
 from harness.probes.simulated import DeviceArray, SimulatedProbe, Stream
 from harness.probes.simulated import namespace as xp
 from harness.timers.base import Timer
@@ -26,6 +26,7 @@ class SimulatedDevice:
     is_host = False
     namespace: Any = xp
     identity: GpuIdentity | None = None
+    witness: Witness | None = None
     notes: tuple[str, ...] = ()
 
     def __init__(self) -> None:

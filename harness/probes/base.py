@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -9,7 +10,7 @@ from harness.model.event import EventType
 from harness.model.outcome import Evidence
 from harness.model.trace import Trace
 
-__all__ = ["Probe", "Recording"]
+__all__ = ["Probe", "Recording", "Witness"]
 
 
 class Recording(Protocol):
@@ -48,4 +49,19 @@ class Probe(Protocol):
 
     def record(self) -> AbstractContextManager[Recording]:
         """Observe until the context closes; recordings of one process must not overlap in a thread."""
+        ...
+
+
+class Witness(Protocol):
+    """A second, independent view of one call, which may refuse what it is there to find."""
+
+    @property
+    def name(self) -> str:
+        """Tool and version, as it is printed beside the evidence."""
+        ...
+
+    def witness(
+        self, run: Callable[[Callable[[str], AbstractContextManager[None]]], object]
+    ) -> Trace:
+        """Let ``run(region)`` happen under this view; refusals become events or doubts of the trace."""
         ...

@@ -35,6 +35,7 @@ from harness.session.observe import (
     traffic_record,
 )
 from harness.session.timing import Timing, time_case
+from harness.session.witness import check_witness
 
 __all__ = ["FIRST_CALL", "OnFault", "Settings", "faulty", "verify_case"]
 
@@ -152,7 +153,11 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
     control = positive_control(device)
     findings.checks.extend([control] if control is not None else [])
     seen = observe(case, inputs, device, repeats=subject.settings.repeats)
-    findings.checks.append(_traffic(seen, declared.budget, control, device))
+    traffic = _traffic(seen, declared.budget, control, device)
+    second = check_witness(
+        case, declared.budget, inputs, device, probe_passed=traffic.outcome is Outcome.PASSED
+    )
+    findings.checks.extend(_with_second_view(traffic, second))
     findings.traffic = traffic_record(declared.name, device, seen, declared.budget)
     findings.checks.append(check_placement(seen, device))
     findings.checks.append(check_values(declared, seen, subject.expected, device=device))
@@ -168,6 +173,16 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
         )
         findings.checks.extend(results)
         findings.controls.extend(records)
+
+
+def _with_second_view(traffic: CheckResult, second: CheckResult | None) -> list[CheckResult]:
+    """A view that had nothing to say is a detail of the first; it neither adds to the verdict nor takes from it."""
+    if second is None:
+        return [traffic]
+    if second.outcome is Outcome.SKIPPED:
+        detail = f"no second witness: {second.summary}"
+        return [replace(traffic, details=(*traffic.details, detail))]
+    return [traffic, second]
 
 
 def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
