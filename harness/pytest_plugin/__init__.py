@@ -7,7 +7,10 @@ Loaded by its entry point, ``harness``; turned off with ``-p no:harness``. What 
 ``marks``      ``limit_transfers`` marks to a ``Budget``
 ``watching``   the device of the session and whether its probe can be trusted
 ``recording``  blocks and regions of one test to traces
+``threads``    what other threads are busy with when a test begins
 ``judgement``  a test's trace and budget to a result, and a result to a test's outcome
+``outcomes``   the exceptions that end a test, told apart from the test's own
+``reading``    what a test may read of a block
 ``fixtures``   ``device`` and ``device_trace``
 ``enforcement`` the call of a marked test
 ``entries``    what one test found, as a verdict
@@ -27,6 +30,7 @@ from harness.pytest_plugin.hooks import (
     pytest_runtest_call,
     pytest_runtest_makereport,
     pytest_runtest_setup,
+    pytest_runtest_teardown,
 )
 
 __all__ = [
@@ -38,4 +42,5 @@ __all__ = [
     "pytest_runtest_call",
     "pytest_runtest_makereport",
     "pytest_runtest_setup",
+    "pytest_runtest_teardown",
 ]

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from harness.checks.traffic import region_counts
+from harness.model.budget import Limit
 from harness.model.outcome import Outcome
 from harness.model.traffic import traffic_lines
 from harness.model.verdict import CheckResult, TrafficRecord, Verdict
-from harness.pytest_plugin.enforcement import raised_by_limits, result_of
+from harness.pytest_plugin.enforcement import ended_by_plugin, result_of
 from harness.pytest_plugin.fixtures import RECORDER
-from harness.pytest_plugin.marks import marked_budget
+from harness.pytest_plugin.marks import marked_budget, misuse
 from harness.pytest_plugin.settings import MARK
 from harness.pytest_plugin.watching import Watch, watch_of
 
@@ -46,7 +47,7 @@ def entry(
         parameters=_parameters(item),
         checks=_checks(item, call, report, watch) if in_call else (_own(report, by_limits=False),),
         traffic_device=watch.device.name if watch is not None else "",
-        traffic=_record(item, watch) if in_call and watch is not None else None,
+        traffic=_record(item, report, watch) if in_call and watch is not None else None,
     )
     plain: Mapping[str, Any] = msgspec.to_builtins(verdict)
     return plain
@@ -58,20 +59,36 @@ def _checks(
     report: pytest.TestReport,
     watch: Watch | None,
 ) -> tuple[CheckResult, ...]:
-    by_limits = raised_by_limits(item, call)
-    own = _own(report, by_limits=by_limits)
+    """The test's own end, the positive control and the result: together as bad as pytest says the test is."""
+    by_plugin = ended_by_plugin(item, call)
+    own = _own(report, by_limits=by_plugin)
     result = result_of(item)
     control = watch.control if watch is not None else None
+    if report.skipped and not _is_inconclusive(result, by_plugin=by_plugin):
+        found = [check for check in (control, result) if check is not None]
+        return (own, *(_excused(check, report) for check in found if check.outcome in _CERTAIN))
     checks = [own] if control is None else [own, control]
-    if result is None:
-        return tuple(checks)
-    if by_limits and hasattr(report, "wasxfail") and report.skipped:
-        summary = f"expected to fail ({report.wasxfail}): {result.summary}"
-        checks.append(replace(result, outcome=Outcome.SKIPPED, summary=summary))
-    elif by_limits or report.passed or result.outcome is Outcome.FAILED:
-        checks.append(result)
     # what else was judged of a test that ended early says nothing about the part that did not run
+    if result is not None and (by_plugin or report.passed or result.outcome is Outcome.FAILED):
+        checks.append(result)
     return tuple(checks)
+
+
+_CERTAIN = (Outcome.PASSED, Outcome.FAILED)
+
+
+def _is_inconclusive(result: CheckResult | None, *, by_plugin: bool) -> bool:
+    """Whether a test was skipped for want of an answer, where the user chose that."""
+    return by_plugin and result is not None and result.outcome is Outcome.INCONCLUSIVE
+
+
+def _excused(check: CheckResult, report: pytest.TestReport) -> CheckResult:
+    """A check of a test that was skipped or expected to fail: what it found is told and does not count."""
+    if check.outcome is Outcome.PASSED:
+        return check
+    expected = hasattr(report, "wasxfail")
+    excuse = f"expected to fail ({report.wasxfail})" if expected else f"skipped ({_reason(report)})"
+    return replace(check, outcome=Outcome.SKIPPED, summary=f"{excuse}: {check.summary}")
 
 
 def _own(report: pytest.TestReport, *, by_limits: bool) -> CheckResult:
@@ -83,7 +100,7 @@ def _own(report: pytest.TestReport, *, by_limits: bool) -> CheckResult:
         outcome = Outcome.PASSED if report.passed else Outcome.SKIPPED
         summary = f"{'passed, though ' if report.passed else ''}expected to fail: {report.wasxfail or 'no reason given'}"
     elif report.skipped:
-        outcome, summary = Outcome.SKIPPED, _skip_reason(report)
+        outcome, summary = Outcome.SKIPPED, _reason(report)
     elif report.failed:
         outcome, summary = Outcome.FAILED, f"{report.when} failed: {_crash(report)}"
     return CheckResult(
@@ -95,7 +112,7 @@ def _own(report: pytest.TestReport, *, by_limits: bool) -> CheckResult:
     )
 
 
-def _skip_reason(report: pytest.TestReport) -> str:
+def _reason(report: pytest.TestReport) -> str:
     longrepr = report.longrepr
     reason = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
     return reason.removeprefix("Skipped: ") or "skipped without a reason"
@@ -108,12 +125,10 @@ def _crash(report: pytest.TestReport) -> str:
     return first or "no message"
 
 
-def _record(item: pytest.Item, watch: Watch) -> TrafficRecord | None:
-    recorder = item.stash[RECORDER]
-    trace = recorder.judged()
+def _record(item: pytest.Item, report: pytest.TestReport, watch: Watch) -> TrafficRecord | None:
+    trace = item.stash[RECORDER].seen()
     if trace is None:
         return None
-    budget = marked_budget(item)
     return TrafficRecord(
         label=item.name,
         device=watch.device.name,
@@ -122,9 +137,17 @@ def _record(item: pytest.Item, watch: Watch) -> TrafficRecord | None:
         runs=1,
         regions=region_counts(trace),
         first_call={},
-        limits=budget.regions if budget is not None else {},
+        limits=_limits(item, report),
         lines=traffic_lines(trace.events),
     )
+
+
+def _limits(item: pytest.Item, report: pytest.TestReport) -> Mapping[str, tuple[Limit, ...]]:
+    """The limits a test was held against: none where it skipped itself, or where its marks make no sense."""
+    if misuse(item) is not None or (report.skipped and not hasattr(report, "wasxfail")):
+        return {}
+    budget = marked_budget(item)
+    return budget.regions if budget is not None else {}
 
 
 def _parameters(item: pytest.Item) -> dict[str, str]:

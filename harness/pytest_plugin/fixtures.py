@@ -10,20 +10,21 @@ import pytest
 
 if TYPE_CHECKING:
     from harness.devices.base import Device
-    from harness.model.event import Sync, Transfer
-    from harness.model.trace import Trace, TrafficCounts
-    from harness.pytest_plugin.recording import Block, Recorder
+    from harness.pytest_plugin.reading import RecordedTrace
+    from harness.pytest_plugin.recording import Recorder
     from harness.pytest_plugin.settings import Inconclusive
     from harness.pytest_plugin.watching import Watch
 
-__all__ = ["RECORDER", "DeviceTrace", "RecordedTrace", "device", "device_trace", "recorder_of"]
+__all__ = ["CALLING", "RECORDER", "DeviceTrace", "device", "device_trace", "recorder_of"]
 
 RECORDER = pytest.StashKey["Recorder"]()
+CALLING = pytest.StashKey[bool]()
+"""Whether a test is in its call, where it may ask for fixtures too."""
 
 
 @pytest.fixture(scope="session")
 def device(pytestconfig: pytest.Config) -> Device:
-    """The device chosen by --harness-device: to_device(numpy_array), to_host(array), synchronize()."""
+    """The device chosen by --harness-device: namespace, to_device(numpy_array), to_host(array), synchronize()."""
     from harness.pytest_plugin.watching import watch_of
 
     return watch_of(pytestconfig).device
@@ -51,7 +52,9 @@ def recorder_of(item: pytest.Item) -> Recorder:
 
         watch = watch_of(item.config)
         _ = watch.control
-        item.stash[RECORDER] = Recorder(watch.device.probe)
+        recorder = item.stash[RECORDER] = Recorder(watch.device.probe)
+        if item.stash.get(CALLING, False):
+            recorder.begin_call(records_body=False)
     return item.stash[RECORDER]
 
 
@@ -71,8 +74,10 @@ class DeviceTrace:
     @contextmanager
     def __call__(self) -> Iterator[RecordedTrace]:
         """Record until the block closes; blocks may repeat and nest, and an outer one contains the inner."""
+        from harness.pytest_plugin.reading import RecordedTrace
+
         with self._recorder.block() as block:
-            yield RecordedTrace(block, self._watch, self._policy)
+            yield RecordedTrace(block, self._recorder, self._watch, self._policy)
 
     def region(self, name: str) -> AbstractContextManager[None]:
         """Name a part of what is being recorded; ``harness.errors.UsageError`` when nothing is.
@@ -81,56 +86,3 @@ class DeviceTrace:
         own regions, as a workload's ``run(inputs, region)``.
         """
         return self._recorder.region(name)
-
-
-class RecordedTrace:
-    """The trace of one block, to be read once the block is closed.
-
-    Reading it earlier raises ``RuntimeError``. Reading counts that cannot be trusted (no boundary to watch,
-    a positive control that was not seen, records lost) ends the test as inconclusive, so that
-    ``assert trace.counts().d2h == 0`` cannot pass for want of a view.
-    """
-
-    def __init__(self, block: Block, watch: Watch, policy: Inconclusive) -> None:
-        self._block = block
-        self._watch = watch
-        self._policy = policy
-
-    def counts(self) -> TrafficCounts:
-        """Copies, bytes and waits of the block."""
-        return self.trace.counts()
-
-    def within(self, region: str) -> Trace:
-        """The part that happened in a region of the block; ``KeyError`` when it was never entered."""
-        trace = self.trace
-        if not trace.entered.get(region):
-            known = ", ".join(trace.entered) or "none"
-            raise KeyError(
-                f"region {region!r} was never entered in this block; entered were: {known}"
-            )
-        return trace.within(region)
-
-    @property
-    def transfers(self) -> tuple[Transfer, ...]:
-        """Every copy, in launch order."""
-        return self.trace.transfers
-
-    @property
-    def syncs(self) -> tuple[Sync, ...]:
-        """Every explicit host wait, in launch order."""
-        return self.trace.syncs
-
-    @property
-    def trace(self) -> Trace:
-        """The whole ``harness.model.trace.Trace``."""
-        __tracebackhide__ = True
-        from harness.pytest_plugin.judgement import conclude, reading_doubt
-
-        if not self._block.closed:
-            raise RuntimeError("this trace is still being recorded; read it after its `with` block")
-        trace = self._block.trace
-        doubt = reading_doubt(trace, self._watch)
-        if doubt is not None:
-            conclude(doubt, self._policy)
-        assert trace is not None, "a missing trace is always in doubt"
-        return trace

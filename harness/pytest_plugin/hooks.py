@@ -6,8 +6,9 @@ from collections.abc import Generator
 
 import pytest
 
-from harness.pytest_plugin.fixtures import RECORDER
+from harness.pytest_plugin.fixtures import CALLING, RECORDER
 from harness.pytest_plugin.ledger import ENTRY
+from harness.pytest_plugin.outcomes import Failed, Skipped
 from harness.pytest_plugin.reporting import Reporting
 from harness.pytest_plugin.settings import MARK, SETTINGS, add_options, read_settings
 
@@ -18,7 +19,11 @@ __all__ = [
     "pytest_runtest_call",
     "pytest_runtest_makereport",
     "pytest_runtest_setup",
+    "pytest_runtest_teardown",
 ]
+
+_JUDGED = pytest.StashKey[tuple[pytest.Mark, ...]]()
+"""The marks a test had when its call came to its end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +68,8 @@ def pytest_make_collect_report(
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Make the device of a marked test; tests that are skipped never get here."""
+    if _JUDGED in item.stash:  # of a run before this one
+        del item.stash[_JUDGED]
     if item.get_closest_marker(MARK) is not None:
         from harness.pytest_plugin.enforcement import prepare
 
@@ -71,13 +78,37 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Record and judge a marked test."""
+    """Record and judge a traced test; one may become traced while it runs."""
     __tracebackhide__ = True
-    if item.get_closest_marker(MARK) is None:
-        return (yield)
-    from harness.pytest_plugin.enforcement import judged_call
+    item.stash[CALLING] = True
+    try:
+        if _is_traced(item):
+            from harness.pytest_plugin.enforcement import judged_call
 
-    return (yield from judged_call(item))
+            value = yield from judged_call(item)
+        else:
+            value = yield
+            if _is_traced(item):
+                from harness.pytest_plugin.enforcement import conclude_call
+
+                conclude_call(item, late=True)
+    finally:
+        item.stash[CALLING] = False
+    item.stash[_JUDGED] = tuple(item.iter_markers(MARK))
+    return value
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Refuse a mark that comes when there is nothing left to judge."""
+    value = yield
+    judged = item.stash.get(_JUDGED, None)
+    if judged is not None and judged != tuple(item.iter_markers(MARK)):
+        raise Failed(
+            f"{item.nodeid}: @pytest.mark.{MARK} was added after the test had run, so it limits nothing; "
+            "mark the test itself, or add the mark before the test ends"
+        )
+    return value
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -86,10 +117,14 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what was found to the report, once xfail and the like have had their say."""
     report = yield
-    if RECORDER in item.stash or item.get_closest_marker(MARK) is not None:
-        from harness.pytest_plugin.enforcement import forget, tell
+    mine = call.excinfo is not None and isinstance(call.excinfo.value, Failed | Skipped)
+    if mine or _is_traced(item):
+        from harness.pytest_plugin.enforcement import forget, refuse_excuse, tell
         from harness.pytest_plugin.entries import entry
 
+        refuse_excuse(item, call, report)
+        if item.stash.get(CALLING, False):  # a subtest: the report of its test is yet to come
+            return report
         if report.when == "call":
             tell(item, call, report)
         found = entry(item, call, report)
@@ -98,3 +133,7 @@ def pytest_runtest_makereport(
         if report.when == "teardown":
             forget(item)
     return report
+
+
+def _is_traced(item: pytest.Item) -> bool:
+    return RECORDER in item.stash or item.get_closest_marker(MARK) is not None

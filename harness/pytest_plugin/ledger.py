@@ -36,21 +36,29 @@ class Ledger:
     def __init__(self, started: datetime) -> None:
         self.started = started
         self._verdicts: dict[str, Verdict] = {}
+        self._failed_subtests: Counter[str] = Counter()
         self._lost: list[str] = []
 
     def add(self, report: pytest.TestReport) -> None:
         """Take the entry of a report that has one.
 
-        A rerun of a test replaces what it found before; a failed teardown is added to it. A report of no
-        phase is xdist's word for a worker that crashed: what its test would have found is not known.
+        A rerun of a test replaces what it found before; a failed teardown is added to it, and so are the
+        subtests that failed, of which the test's own report knows nothing. A report of no phase is xdist's word
+        for a worker that crashed: what its test would have found is not known.
         """
         if report.when not in ("setup", "call", "teardown"):
             self._lost.append(str(report.longrepr).partition("\n")[0])
             return
+        if isinstance(report, pytest.SubtestReport):
+            self._failed_subtests[report.nodeid] += report.failed
+            return
+        failed_subtests = self._failed_subtests.pop(report.nodeid, 0)
         entry = getattr(report, ENTRY, None)
         if entry is None:
             return
         verdict = _verdict(entry)
+        if failed_subtests:
+            verdict = replace(verdict, checks=(*verdict.checks, _subtests(failed_subtests)))
         before = self._verdicts.get(report.nodeid)
         if report.when == "teardown" and before is not None:
             verdict = replace(before, checks=(*before.checks, *verdict.checks))
@@ -116,6 +124,20 @@ def write_report(run: Run, path: Path) -> None:
     finally:
         with suppress(OSError):  # what could not be created cannot be removed; that has been told
             unfinished.unlink(missing_ok=True)
+
+
+def _subtests(failed: int) -> CheckResult:
+    from harness.model.outcome import Outcome
+    from harness.model.verdict import CheckResult
+    from harness.units import count_text
+
+    return CheckResult(
+        check="subtests",
+        outcome=Outcome.FAILED,
+        summary=f"{count_text(failed, 'subtest')} failed",
+        evidence="the outcome pytest gave them",
+        next_step="see the output of pytest for this test",
+    )
 
 
 def _lost(text: str) -> CheckResult:

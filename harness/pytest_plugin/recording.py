@@ -14,7 +14,15 @@ import _pytest
 from harness.errors import UsageError
 from harness.model.budget import WHOLE_RUN
 from harness.model.trace import Trace
+from harness.model.verdict import CheckResult
 from harness.probes.base import Probe, Recording
+from harness.pytest_plugin.threads import (
+    Elsewhere,
+    outlived,
+    running,
+    started_since,
+    work_in_progress,
+)
 
 __all__ = ["Block", "Recorder"]
 
@@ -26,16 +34,36 @@ _EXPLAINING = tuple(str(_PYTEST / part) + os.sep for part in ("_io", "assertion"
 class Block:
     """A stretch of a test that is recorded; it has a trace once it was closed."""
 
-    def __init__(self, *, entered: Mapping[str, int], within_body: bool) -> None:
+    def __init__(self, *, entered: Mapping[str, int], is_limited: bool) -> None:
         self.entered = Counter(entered)
-        self.within_body = within_body
+        self.is_limited = is_limited
         self.closed = False
-        self.segments: list[Trace] = []
+        self._segments: list[Trace] = []
+        self._threads_before = running()
+        self._threads_left: list[str] = []
+
+    @property
+    def segments(self) -> Sequence[Trace]:
+        """What was seen between one start of the probe and the next; nothing on a device without a probe."""
+        if not self._segments:
+            return ()
+        *others, last = self._segments
+        told = [doubt for segment in self._segments for doubt in segment.doubts]
+        doubts = (*last.doubts, *outlived(self._threads_left, told))
+        return (*others, replace(last, doubts=doubts))
 
     @property
     def trace(self) -> Trace | None:
         """All that was seen; ``None`` on a device without a probe."""
         return _joined(self.segments, self.entered)
+
+    def stop(self) -> None:
+        """Look who is still running, just before the probe stops."""
+        self._threads_left += started_since(self._threads_before)
+
+    def add(self, segment: Trace) -> None:
+        """Take what the probe saw until it stopped."""
+        self._segments.append(segment)
 
 
 class Recorder:
@@ -44,6 +72,9 @@ class Recorder:
     Blocks may nest and repeat although recordings of a probe may not overlap: a block that opens or closes
     inside another ends the current recording and starts the next one, and every block collects the
     segments it was open for.
+
+    ``refused`` are the readings that were not allowed, and ``elsewhere`` is what other threads were busy with when
+    the call of the test began.
     """
 
     def __init__(self, probe: Probe | None) -> None:
@@ -53,6 +84,10 @@ class Recorder:
         self._segment: _Segment | None = None
         self._bodies: list[Block] = []
         self._explicit: list[Block] = []
+        self._calling = False
+        self._records_body = False
+        self.refused: list[CheckResult] = []
+        self.elsewhere: Elsewhere = {}
 
     @property
     def used(self) -> bool:
@@ -62,36 +97,46 @@ class Recorder:
     @property
     def whole_body(self) -> bool:
         """Whether ``judged`` is the whole body of the test, for want of a block inside it."""
-        return bool(self._bodies) and not self._within_body()
+        return bool(self._bodies) and not self._limited()
 
     def judged(self) -> Trace | None:
-        """What a test's limits are held against: the blocks of its body taken together, else all of the body.
+        """What a test's limits are held against: the blocks of its call taken together, else all of its body.
 
-        For a test without limits, whose body is not recorded, its blocks. ``None`` when nothing was seen.
+        ``None`` when nothing was seen.
         """
-        blocks = self._within_body() or self._bodies or self._explicit
-        entered: Counter[str] = Counter()
-        for block in blocks:
-            entered.update(block.entered)
-        trace = _joined([segment for block in blocks for segment in block.segments], entered)
-        return None if trace is None else _without_explanations(trace)
+        return _together(self._limited() or self._bodies)
+
+    def seen(self) -> Trace | None:
+        """``judged`` or, where there is none, the blocks that fixtures opened."""
+        return _together(self._limited() or self._bodies or self._explicit)
 
     def entered_outside(self, region: str) -> bool:
         """Whether a region was entered in the body, but only outside its blocks."""
-        blocks = self._within_body()
+        blocks = self._limited()
         if not blocks or any(block.entered[region] for block in blocks):
             return False
         return any(body.entered[region] for body in self._bodies)
 
-    def start_over(self) -> None:
-        """Forget earlier runs of the body, which a plugin may repeat without setting up the test again."""
-        self._explicit = [block for block in self._explicit if not block.within_body]
+    def begin_call(self, *, records_body: bool) -> None:
+        """Start over: a plugin may repeat the call of a test without setting it up again.
+
+        Limits apply to the blocks opened from now on: those inside ``body`` where that is recorded, else all.
+        """
+        self._explicit = [block for block in self._explicit if not block.is_limited]
         self._bodies = []
+        self.refused.clear()
+        self._calling = True
+        self._records_body = records_body
+        self.elsewhere = work_in_progress()
+
+    def end_call(self) -> None:
+        """Blocks opened from now on belong to the teardown of fixtures."""
+        self._calling = False
 
     @contextmanager
     def body(self) -> Iterator[None]:
         """Record the body of the test; run more than once, its runs count together."""
-        body = Block(entered=dict.fromkeys(self._regions, 1), within_body=False)
+        body = Block(entered=dict.fromkeys(self._regions, 1), is_limited=False)
         self._bodies.append(body)
         with self._recorded(body):
             yield
@@ -101,8 +146,9 @@ class Recorder:
         """Record a block the test asked for."""
         innermost = self._open[-1] if self._open else None
         outermost = innermost is None or innermost in self._bodies
-        within_body = any(body in self._open for body in self._bodies)
-        block = Block(entered=dict.fromkeys(self._regions, 1), within_body=within_body)
+        in_body = any(body in self._open for body in self._bodies)
+        is_limited = in_body or (self._calling and not self._records_body)
+        block = Block(entered=dict.fromkeys(self._regions, 1), is_limited=is_limited)
         if outermost:
             self._explicit.append(block)
         with self._recorded(block):
@@ -124,8 +170,8 @@ class Recorder:
                 self._segment.leave()
             self._regions.pop()
 
-    def _within_body(self) -> list[Block]:
-        return [block for block in self._explicit if block.within_body]
+    def _limited(self) -> list[Block]:
+        return [block for block in self._explicit if block.is_limited]
 
     def _check_region(self, name: str) -> None:
         if not name.strip():
@@ -157,9 +203,11 @@ class Recorder:
         segment, self._segment = self._segment, None
         if segment is None:
             return
+        for block in self._open:
+            block.stop()
         trace = segment.end()
         for block in self._open:
-            block.segments.append(trace)
+            block.add(trace)
 
     def _resume(self) -> None:
         if self._probe is not None and self._open:
@@ -191,6 +239,14 @@ class _Segment:
         return self._recording.trace()
 
 
+def _together(blocks: Sequence[Block]) -> Trace | None:
+    entered: Counter[str] = Counter()
+    for block in blocks:
+        entered.update(block.entered)
+    trace = _joined([segment for block in blocks for segment in block.segments], entered)
+    return None if trace is None else _without_explanations(trace)
+
+
 def _without_explanations(trace: Trace) -> Trace:
     """Leave out what pytest itself reads back to explain an assertion that has failed already."""
     mine = tuple(
@@ -213,5 +269,6 @@ def _joined(segments: Sequence[Trace], entered: Mapping[str, int]) -> Trace | No
         observes=frozenset.intersection(*(segment.observes for segment in segments)),
         events=events,
         dropped=sum(segment.dropped for segment in segments),
+        doubts=tuple(dict.fromkeys(doubt for segment in segments for doubt in segment.doubts)),
         entered=dict(entered),
     )

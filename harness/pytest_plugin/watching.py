@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.errors import HarnessError
+from harness.pytest_plugin.outcomes import Failed
 from harness.pytest_plugin.settings import SETTINGS
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def watch_of(config: pytest.Config) -> Watch:
         try:
             device = choose_devices(name).traffic
         except HarnessError as error:
-            text = f"harness device {name}: {error}"
-            raise pytest.fail.Exception(text, pytrace=False) from None
+            raise Failed(f"harness device {name}: {error}") from None
         config.stash[WATCH] = Watch(device)
     return config.stash[WATCH]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.model.verdict import Run
+from harness.report.embedding import embed
 from harness.report.json import encode_run
 from harness.report.view.crossings import COLUMNS
 from harness.report.view.page import build_page
@@ -23,7 +26,7 @@ CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-sr
 def render_html(run: Run, *, relative_to: Path | None = None) -> str:
     """The report of a run; source files are shown relative to ``relative_to``, else the current folder.
 
-    The run itself is embedded as JSON in ``script#run-data``. Cost: linear in the run.
+    The run itself is embedded in ``script#run-data``: its JSON as gzip in base64. Cost: linear in the run.
     """
     template = _environment().get_template("report.html")
     return template.render(
@@ -31,14 +34,24 @@ def render_html(run: Run, *, relative_to: Path | None = None) -> str:
         columns=tuple(COLUMNS.values()),
         policy=CONTENT_SECURITY_POLICY,
         style=_style(),
-        data=_embedded(run),
+        data=embed(encode_run(run)),
     )
+
+
+class _Unindented(PackageLoader):
+    """Templates without the indentation of their lines, which is a quarter of a page of many cases."""
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool] | None]:
+        source, name, is_current = super().get_source(environment, template)
+        return re.sub(r"^[ \t]+", "", source, flags=re.MULTILINE), name, is_current
 
 
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("harness.report"),
+        loader=_Unindented("harness.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -50,11 +63,3 @@ def _environment() -> Environment:
 def _style() -> Markup:
     """Our own style sheet, which no run has any part in."""
     return Markup(files("harness.report").joinpath("assets", "report.css").read_text("utf-8"))
-
-
-def _embedded(run: Run) -> Markup:
-    """The run's JSON with every character that could end a script element written as an escape."""
-    text = encode_run(run).decode("ascii")
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)

@@ -25,6 +25,7 @@ from harness.baseline.foreign import foreign_document, foreign_text
 from harness.baseline.validation import quoted
 from harness.errors import FileFormatError, UsageError
 from harness.model.verdict import SCHEMA_VERSION, Run
+from harness.report.embedding import extract, is_page
 from harness.units import bytes_text
 
 __all__ = ["FORMAT", "LARGEST_FILE_BYTES", "decode_run", "encode_run", "read_run"]
@@ -44,7 +45,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 def encode_run(run: Run) -> bytes:
     """The run as a file's bytes: ASCII, each verdict on a line of its own, a newline at the end."""
-    plain = _finite(msgspec.to_builtins(run, enc_hook=_builtin))
+    plain = msgspec.to_builtins(run, enc_hook=_builtin)
     content = {"format": FORMAT, "schema_version": plain.pop("schema_version"), **plain}
     lines = (f"{_json(name)}: {_block(value)}" for name, value in content.items())
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
@@ -69,7 +70,10 @@ def decode_run(data: bytes, *, source: str) -> Run:
 
 
 def read_run(path: Path) -> Run:
-    """The run in a file; ``UsageError`` when it cannot be read, ``FileFormatError`` when it is no run."""
+    """The run in a ``run.json`` or in the page made of it.
+
+    Raises ``UsageError`` when the file cannot be read, ``FileFormatError`` when it holds no run.
+    """
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):  # opening a named pipe would wait for someone to write into it
@@ -80,6 +84,8 @@ def read_run(path: Path) -> Run:
     except (OSError, ValueError) as error:  # ValueError: a path with NUL
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{path} cannot be read: {reason}; {_RUN_AGAIN}") from None
+    if is_page(data):
+        data = extract(data, source=str(path), largest=LARGEST_FILE_BYTES)
     return decode_run(data, source=str(path))
 
 
@@ -112,7 +118,10 @@ def _block(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # some number in it is not finite, which is rare
+        return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
 
 
 def _refuse(source: str, problem: str, step: str = _RUN_AGAIN) -> NoReturn:

@@ -8,7 +8,16 @@ from pathlib import Path
 from harness.model.event import Site
 from harness.model.outcome import Outcome
 
-__all__ = ["MARKS", "NO_SITE", "encodable", "shortened", "site_text", "visible", "working_folder"]
+__all__ = [
+    "MARKS",
+    "NO_SITE",
+    "cut",
+    "encodable",
+    "shortened",
+    "site_text",
+    "visible",
+    "working_folder",
+]
 
 MARKS = {
     Outcome.PASSED: "✓",
@@ -58,6 +67,19 @@ def shortened(text: str, *, limit: int = _LONGEST_LABEL) -> str:
     note = f" … ({len(safe):,} characters) … " if len(safe) > 2 * limit else "…"
     head = (limit * 2) // 3
     return f"{safe[:head]}{note}{safe[head - limit :]}"
+
+
+def cut(text: str, limit: int) -> str:
+    """``text`` up to about ``limit`` characters, ended before an open bracket or between words."""
+    if len(text) <= limit:
+        return text
+    start = text[: limit + 1]
+    bracket, space = start.rfind(" ("), start.rfind(" ")
+    opened = bracket > start.rfind(")")
+    end = bracket if opened and bracket > limit // 2 else space
+    if end < limit // 2:  # one long word, such as a path
+        end = limit
+    return f"{text[:end].rstrip(' ,;:')} …"
 
 
 def encodable(text: str, encoding: str) -> str:

@@ -21,7 +21,7 @@ def cupy():
     try:
         CudaDevice(0, probe=lambda: None)
     except UnavailableError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"no GPU: {getattr(error, 'cause', error)}")
     import cupy
 
     return cupy
@@ -35,7 +35,7 @@ def probe(cupy):
     try:
         return CaptureProbe()
     except UnavailableError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"no GPU: {getattr(error, 'cause', error)}")
 
 
 @pytest.fixture(scope="module")

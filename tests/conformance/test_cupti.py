@@ -21,7 +21,7 @@ def device():
     try:
         return CudaDevice(0)
     except UnavailableError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"no GPU: {getattr(error, 'cause', error)}")
 
 
 @pytest.fixture(scope="module")

@@ -5,73 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
-# pytester unloads what an inner run was the first to import, and NumPy can be loaded only once per process
 import harness
-import harness.devices.simulated
-import harness.pytest_plugin.entries
-import harness.report.html
-import harness.session.observe
 
 ROOT = Path(harness.__file__).parent.parent
-
-OPS = """
-import numpy as np
-
-LOGITS = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0]], dtype=np.float32)
-
-
-def losses_of(logits):
-    xp = logits.__array_namespace__()
-    return xp.log(xp.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1))
-
-
-def host_roundtrip(logits):
-    xp = logits.__array_namespace__()
-    losses = losses_of(logits)
-    n = len(losses)
-    return xp.full((), float(losses.sum()) / n)
-
-
-def on_device(logits):
-    losses = losses_of(logits)
-    return losses.sum() / len(losses)
-"""
-
-HEADER = """
-import pytest
-from ops import LOGITS, host_roundtrip, on_device
-
-BECAUSE = "the loss stays on the device: SINGA-502"
-"""
-
-
-PLANTED_LINE = "    return xp.full((), float(losses.sum()) / n)"
-
-
-@pytest.fixture
-def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
-    """Write a suite and run it with this plugin and xdist alone, whatever else is installed."""
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("COLUMNS", "200")
-    pytester.makepyfile(ops=OPS)
-    pytester.syspathinsert()
-
-    def run(source: str, *options: str) -> pytest.RunResult:
-        pytester.makepyfile(test_op=HEADER + source)
-        # the outer pytest has loaded the plugin's modules already
-        quiet = "-Wignore::pytest.PytestAssertRewriteWarning"
-        plugins = ("-pharness.pytest_plugin", "-pxdist")
-        return pytester.runpytest(quiet, *plugins, "--harness-device=simulated", *options)
-
-    return run
-
 
 MARKED = """
 @pytest.mark.limit_transfers(d2h=0, within="forward", because=BECAUSE)
@@ -85,12 +28,13 @@ def test_forward(device, device_trace):
 # --- the planted defect and its fixed twin ---------------------------------------------------------
 
 
-def test_the_defect_fails_with_limit_reason_copy_line_and_evidence(suite):
+def test_the_defect_fails_with_limit_reason_copy_line_and_evidence(suite, pytester):
     result = suite(MARKED.replace("d2h=0", "d2h=0, syncs=0").format(op="host_roundtrip"))
     result.assert_outcomes(failed=1)
     output = result.stdout.str()
     text = output[output.index("transfer limit exceeded") : output.index("harness: 1 traced")]
-    source_line = 1 + OPS.strip().splitlines().index(PLANTED_LINE)
+    ops = (pytester.path / "ops.py").read_text(encoding="utf-8").splitlines()
+    source_line = 1 + ops.index("    return xp.full((), float(losses.sum()) / n)")
     culprit = (
         "  1. 4 B device -> pageable, cudaMemcpyAsync + stream sync"
         f"   ops.py:{source_line} in host_roundtrip"
@@ -377,7 +321,8 @@ def test_the_cpu_has_no_boundary_so_nothing_passes_there(suite):
             "planted",
         ),
         ("trace = replace(trace, events=())", "planted"),
-        ("trace = replace(trace, dropped=2)", "lost 2 records"),
+        ("trace = replace(trace, dropped=2)", "lost [26] records"),
+        ("trace = replace(trace, doubts=('a graph ran unseen',))", "a graph ran unseen"),
         (
             "trace = replace(trace, observes=trace.observes - {EventType.TRANSFER})",
             "cannot see transfer",
@@ -386,9 +331,25 @@ def test_the_cpu_has_no_boundary_so_nothing_passes_there(suite):
 )
 def test_a_probe_that_may_have_missed_something_is_inconclusive(suite, pytester, flaw, why):
     pytester.makeconftest(FLAWED.format(flaw=flaw))
-    result = suite(MARKED.format(op="on_device"))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"INCONCLUSIVE: *{why}*"])
+    result = suite(
+        MARKED.format(op="on_device")
+        + """
+@pytest.mark.limit_transfers(d2h=0, because=BECAUSE)
+def test_body(device):
+    on_device(device.to_device(LOGITS))
+
+
+def test_reading(device, device_trace):
+    with device_trace() as outer:
+        on_device(device.to_device(LOGITS))
+        with device_trace():
+            pass
+    assert outer.counts().d2h == 0
+"""
+    )
+    result.assert_outcomes(failed=3)
+    told = re.findall(f"^INCONCLUSIVE: .*{why}", result.stdout.str(), re.MULTILINE)
+    assert len(told) == 3
 
 
 FLAWED = """
@@ -515,9 +476,9 @@ def test_a_passing_test_can_show_its_evidence(suite):
     ("mark", "named"),
     [
         ("d2h=0", "because"),
-        ("d2d=0, because=BECAUSE", "'d2d'"),
-        ("d2h=-1, because=BECAUSE", "d2h to -1"),
-        ("d2h=True, because=BECAUSE", "d2h to True"),
+        ("d2d=0, because=BECAUSE", "d2d=0 is not an argument"),
+        ("d2h=-1, because=BECAUSE", "d2h=-1"),
+        ("d2h=True, because=BECAUSE", "d2h=True"),
         ("because=BECAUSE", "limits nothing"),
         ("0, because=BECAUSE", "named arguments"),
     ],
@@ -567,6 +528,46 @@ def test_a_bad_option_stops_pytest_before_any_test(suite, pytester, option, name
     result.stderr.fnmatch_lines([f"ERROR: *{named}*"])
 
 
+@pytest.fixture
+def read_only_place(pytester: pytest.Pytester) -> Path:
+    """A folder in which this user, root included, can create nothing."""
+    folder = pytester.mkdir("read_only")
+    folder.chmod(0o555)
+    for place in (folder, Path("/proc"), Path("/sys")):
+        try:
+            (place / "probe").touch()
+        except OSError:
+            return place
+        (place / "probe").unlink()
+    pytest.skip("everything can be written here")
+
+
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [("report.html", ()), ("folder/report.html", ()), ("report.html", ("-n2",))],
+)
+def test_a_report_in_a_read_only_place_is_refused_before_collection(
+    suite, pytester, read_only_place, name, workers
+):
+    result = suite(
+        "open('collected', 'w').close()\ndef test_body(): pass",
+        f"--harness-report={read_only_place / name}",
+        *workers,
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert not (pytester.path / "collected").exists()
+    (error,) = filter(None, result.stderr.lines)
+    assert error.startswith(f"ERROR: --harness-report: {read_only_place / name} cannot be written")
+    assert error.endswith("name another file")
+
+
+def test_a_read_only_place_is_enough_where_no_report_is_wanted(suite, pytester):
+    """Nothing else is ever written."""
+    suite(MARKED.format(op="on_device"), "-pno:cacheprovider").assert_outcomes(passed=1)
+    ours = {"ops.py", "test_op.py"}
+    assert {path.name for path in pytester.path.iterdir()} - {"__pycache__"} == ours
+
+
 def test_a_device_this_machine_lacks_is_one_clear_line(suite):
     result = suite(MARKED.format(op="on_device"), "--harness-device=cuda:7")
     result.assert_outcomes(errors=1)
@@ -604,7 +605,7 @@ def test_trace(device, device_trace):
     assert first.within("forward").counts().d2h == 1
     assert first.transfers[0].site.function == "host_roundtrip"
     assert first.syncs[0].regions == ("forward",)
-    assert first.trace.evidence.value == "SIMULATED"
+    assert first.evidence.value == "SIMULATED"
     assert second.counts().d2h == 0
     assert second.counts().kernels > 0
     assert device_trace.device is device
@@ -613,15 +614,8 @@ def test_trace(device, device_trace):
 def test_a_trace_is_not_read_before_its_end(device_trace):
     with device_trace() as trace, pytest.raises(RuntimeError, match="still being recorded"):
         trace.counts()
-
-
-def test_a_region_that_never_ran_has_no_counts(device_trace):
-    with device_trace() as trace:
-        pass
-    with pytest.raises(KeyError, match="never entered"):
-        trace.within("forward")
 """)
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=2)
 
 
 def test_reading_counts_on_a_device_without_a_boundary_never_passes(suite):
@@ -703,14 +697,10 @@ def test_unrelated():
 
 
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "two workers"])
-def test_one_report_holds_every_traced_test(suite, pytester, workers):
+def test_one_report_holds_every_traced_test(suite, pytester, reported, workers):
     result = suite(MIXED, *workers, "--harness-report=out/report.html")
     result.assert_outcomes(passed=6, failed=3, errors=1, xfailed=1)
-    report = (pytester.path / "out" / "report.html").read_text(encoding="utf-8")
-    data = re.search(
-        r'<script type="application/json" id="run-data">(.*?)</script>', report, re.DOTALL
-    )
-    cases = {verdict["case"]: verdict for verdict in json.loads(data[1])["verdicts"]}
+    cases = reported("out/report.html")
     outcomes = {
         name: [check["outcome"] for check in case["checks"]] for name, case in cases.items()
     }
@@ -912,6 +902,16 @@ def test_a_suite_that_uses_nothing_of_it_pays_nothing_for_it(installed):
     assert not {"numpy", "msgspec", "rich", "jinja2", "harness.model", "harness.report"} & set(
         modules
     )
+
+
+def test_loading_it_takes_under_a_fifth_of_a_second(installed):
+    """It takes some seven milliseconds; the best of three counts, so that being descheduled once does not."""
+    code = (
+        "import time, pytest; start = time.perf_counter(); import harness.pytest_plugin; "
+        "print(time.perf_counter() - start)"
+    )
+    runs = [installed.run(sys.executable, "-c", code) for _ in range(3)]
+    assert min(float(run.stdout.str()) for run in runs) < 0.2
 
 
 def test_the_plugin_can_be_turned_off(installed):

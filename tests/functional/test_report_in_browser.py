@@ -11,6 +11,7 @@ from builders import (
     a_check,
     a_defective_record,
     a_failed_traffic_check,
+    a_limit,
     a_record,
     a_run,
     a_sample,
@@ -18,11 +19,11 @@ from builders import (
     an_estimate,
 )
 
-from harness.model.budget import WHOLE_RUN
+from harness.model.budget import WHOLE_RUN, Quantity
 from harness.model.measurement import Throughput
 from harness.model.outcome import Outcome
 from harness.model.trace import TrafficCounts
-from harness.model.verdict import Run
+from harness.model.verdict import Run, Verdict
 from harness.report.html import render_html
 
 if TYPE_CHECKING:
@@ -117,8 +118,17 @@ def test_the_verdict_is_on_the_first_screen_of_a_phone(phone: Visit) -> None:
 
 def test_tables_that_become_cards_are_still_tables_to_a_screen_reader(phone: Visit) -> None:
     rows = phone.page.get_by_role("table", name="Every case").get_by_role("row")
-    assert rows.count() == 4
-    assert rows.nth(1).get_by_role("cell").count() == 4
+    assert rows.count() == 6  # the headings, two workloads, three cases
+    assert rows.nth(1).get_by_role("rowheader", name="softmax_cross_entropy").count() == 1
+    assert rows.nth(3).get_by_role("cell").count() == 4
+
+
+def test_the_navigation_of_a_phone_wraps_and_stays_out_of_the_way(phone: Visit) -> None:
+    box = "document.querySelector('nav .inner')"
+    assert phone.page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")
+    assert (
+        phone.page.evaluate("getComputedStyle(document.querySelector('nav')).position") == "static"
+    )
 
 
 def test_the_dark_scheme_is_dark_and_legible(browser: Browser, report: Path) -> None:
@@ -134,6 +144,63 @@ def test_a_link_opens_the_section_of_its_case(browser: Browser, report: Path) ->
     assert not section.is_visible()
     page.get_by_role("link", name="4096x1000-float32").first.click()
     section.wait_for(state="visible")
+
+
+def a_green_case(number: int) -> Verdict:
+    everything = tuple(
+        a_limit(quantity=quantity) for quantity in (Quantity.D2H, Quantity.H2D, Quantity.SYNCS)
+    )
+    return a_verdict(
+        a_check(summary="loss 0.07 of the allowed error; gradient 0.94 of the allowed error"),
+        a_check(check="gradients", summary="gradient of x: agrees with the loss (slope 0.1)"),
+        case=f"4096x1000-bfloat16-{number}",
+        parameters={"shape": f"4096x{1000 + number}", "dtype": "bfloat16", "layout": "contiguous"},
+        traffic=a_record(limits={"forward": everything, WHOLE_RUN: everything}),
+        call_time=an_estimate(value=935.3e3, low=754.4e3, high=1.92e6),
+        throughput=Throughput(unit="samples", units_per_call=4096, bytes_per_call=49_152_000),
+    )
+
+
+@pytest.fixture(scope="module")
+def green(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Visit:
+    path = tmp_path_factory.mktemp("green") / "report.html"
+    path.write_text(render_html(a_run(*map(a_green_case, range(33)))), encoding="utf-8")
+    return Visit(browser, path, viewport={"width": 1440, "height": 900})
+
+
+def test_a_full_run_that_passed_fits_about_two_screens(green: Visit) -> None:
+    height = green.page.evaluate("document.querySelector('#cases').getBoundingClientRect().height")
+    assert height < 2 * 900
+
+
+@pytest.mark.parametrize("width", [1920, 1440, 1200, 970, 800, 480, 360, 280])
+def test_no_cell_reaches_into_its_neighbour_at_any_width(green: Visit, width: int) -> None:
+    green.page.set_viewport_size({"width": width, "height": 900})
+    beyond = green.page.evaluate("""
+        [...document.querySelectorAll('.cases td')].filter(cell => {
+            const end = cell.getBoundingClientRect().right + 1;
+            return [...cell.querySelectorAll(':not(.hidden)')].some(
+                part => part.getBoundingClientRect().right > end);
+        }).length""")
+    assert beyond == 0
+    assert green.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_link_opens_its_case_among_many_that_are_folded_together(green: Visit) -> None:
+    section = green.page.locator("#case-softmax-cross-entropy-4096x1000-bfloat16-7")
+    assert not section.is_visible()
+    green.page.get_by_role("link", name="4096x1000-bfloat16-7", exact=True).click()
+    section.wait_for(state="visible")
+
+
+def test_cases_stay_folded_on_paper_unless_somebody_opened_them(green: Visit) -> None:
+    green.page.evaluate("document.querySelectorAll('details').forEach(part => part.open = false)")
+    green.page.emulate_media(media="print")
+    section = "document.querySelector('#case-softmax-cross-entropy-4096x1000-bfloat16-8')"
+    assert not green.page.evaluate(f"{section}.checkVisibility({{contentVisibilityAuto: true}})")
+    green.page.evaluate(f"{section}.closest('.fold').open = true")
+    green.page.evaluate(f"{section}.closest('.case').open = true")
+    assert green.page.evaluate(f"{section}.checkVisibility()")
 
 
 def test_printing_unfolds_the_cold_call_and_drops_nothing_at_the_side(

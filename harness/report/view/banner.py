@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.model.outcome import Evidence, Outcome
-from harness.model.verdict import Run
-from harness.report.view.mark import Mark
+from harness.model.verdict import INTERRUPTED, Run
+from harness.report.view.mark import Mark, checks_of
 from harness.report.view.steps import Step
-from harness.report.wording import shortened
+from harness.report.wording import cut, shortened, visible
 from harness.units import count_text
 
 __all__ = ["Banner", "Count", "banner"]
+
+_MOST_SKIPS = 2
+"""Kinds of skipped checks named with their reasons in one sentence; the next steps have all of them."""
+
+_LONGEST_REASON = 120
+"""Why a check was skipped, on one line of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +43,34 @@ class Banner:
 
 def banner(run: Run, findings: tuple[Step, ...]) -> Banner:
     """The verdict of a run; ``findings`` are its next steps, the first of which explains it."""
-    ended = Counter(verdict.outcome for verdict in run.verdicts)
-    checks = sum(len(verdict.checks) for verdict in run.verdicts) + len(run.checks)
+    mark = Mark.of_run(run)
     return Banner(
-        mark=Mark.of(run.outcome),
+        mark=mark,
         exit_status=int(run.exit_code),
         evidence=_evidence(run),
-        reason=_reason(run, ended, findings),
-        counts=tuple(Count(Mark.of(outcome), ended[outcome]) for outcome in reversed(Outcome)),
-        checks=f"{count_text(checks, 'check')} in {count_text(len(run.verdicts), 'case')}",
+        reason=_reason(run, mark, findings),
+        counts=_counts(run),
+        checks=_checks_text(run),
     )
+
+
+def _counts(run: Run) -> tuple[Count, ...]:
+    ended = Counter(map(Mark.of_verdict, run.verdicts))
+    always = [Mark.of(outcome) for outcome in reversed(Outcome)]
+    others = [mark for mark in ended if mark not in always]  # beside the outcome they belong to
+    marks = sorted([*always, *others], key=lambda mark: -mark.severity)
+    return tuple(Count(mark, ended[mark]) for mark in marks)
+
+
+def _checks_text(run: Run) -> str:
+    """``17 checks in 2 cases``, and how many ended how unless all of them passed."""
+    checks = [result for result in checks_of(run) if result.check != INTERRUPTED]
+    text = f"{count_text(len(checks), 'check')} in {count_text(len(run.verdicts), 'case')}"
+    ended = Counter(result.outcome for result in checks)
+    if ended.total() == ended[Outcome.PASSED]:
+        return text
+    parts = [f"{ended[each]:,} {each.value}" for each in reversed(Outcome) if ended[each]]
+    return f"{text}: {', '.join(parts)}"
 
 
 def _evidence(run: Run) -> str:
@@ -61,23 +85,63 @@ def _evidence(run: Run) -> str:
     return ", ".join([*parts, *([f"none in {unwatched:,}"] if unwatched else [])])
 
 
-def _reason(run: Run, ended: Counter[Outcome], findings: tuple[Step, ...]) -> str:
+def _reason(run: Run, mark: Mark, findings: tuple[Step, ...]) -> str:
+    stopped = next((result for result in run.checks if result.check == INTERRUPTED), None)
+    if stopped is None:
+        return _sentence(run, mark, findings, finished="")
+    summary = shortened(stopped.summary)
+    what = f"{summary[:1].upper()}{summary[1:]}"
+    if not run.verdicts:
+        return f"{what}; nothing was checked"
+    rest = replace(run, checks=tuple(each for each in run.checks if each is not stopped))
+    others = tuple(step for step in findings if step.check != INTERRUPTED)
+    return f"{what}. {_sentence(rest, Mark.of_run(rest), others, finished=' that finished')}"
+
+
+def _sentence(run: Run, mark: Mark, findings: tuple[Step, ...], *, finished: str) -> str:
     if not run.verdicts and not run.checks:
         return "Nothing was checked, so nothing is known"
-    outcome, total = run.outcome, len(run.verdicts)
+    outcome, total = Outcome(mark.style), len(run.verdicts)
     if outcome is Outcome.PASSED and not total:
         return "No case ran; the checks of the whole run passed"
     if outcome is Outcome.PASSED:
-        return f"{_all(total)} passed every check{_held_against(run)}"
+        return f"{_all(total)}{finished} passed every check{_held_against(run)}"
+    if mark != Mark.of(outcome):
+        return f"Every check that ran passed{_held_against(run)}; {_skips(run)}"
+    return _worst(run, outcome, findings, finished=finished)
+
+
+def _worst(run: Run, outcome: Outcome, findings: tuple[Step, ...], *, finished: str) -> str:
+    """How many cases ended worst, and what the first of them shows."""
+    total = len(run.verdicts)
+    ended = sum(verdict.outcome is outcome for verdict in run.verdicts)
     mine = [step for step in findings if step.mark == Mark.of(outcome)]
-    if not ended[outcome]:
+    if not ended:
         return f"A check of the whole run {_verb(outcome)}: {mine[0].finding}"
     first = next(step for step in mine if step.cases)
+    verb = _verb(outcome, ended)
     where = f"{first.cases[0].label}: {first.finding}"
-    verb = _verb(outcome, ended[outcome])
-    if ended[outcome] == total:
-        return f"{_all(total)} {verb}: {first.finding if total == 1 else f'first {where}'}"
-    return f"{ended[outcome]:,} of {count_text(total, 'case')} {verb}: {where}"
+    if ended < total:
+        return f"{ended:,} of {count_text(total, 'case')}{finished} {verb}: {where}"
+    alike = first.finding if len(first.cases) == total else f"first {where}"
+    return f"{_all(total)}{finished} {verb}: {alike}"
+
+
+def _skips(run: Run) -> str:
+    """``2 checks were skipped: throughput (baseline 'main' has no timings of this case)``."""
+    skipped = Counter(
+        (result.check, result.summary)
+        for result in checks_of(run)
+        if result.outcome is Outcome.SKIPPED
+    )
+    named = [
+        f"{shortened(check)} ({cut(visible(why), _LONGEST_REASON)})"
+        for check, why in list(skipped)[:_MOST_SKIPS]
+    ]
+    if len(skipped) > _MOST_SKIPS:
+        named.append(f"and for {count_text(len(skipped) - _MOST_SKIPS, 'more reason')}")
+    verb = "was" if skipped.total() == 1 else "were"
+    return f"{count_text(skipped.total(), 'check')} {verb} skipped: {', '.join(named)}"
 
 
 def _all(total: int) -> str:

@@ -5,27 +5,37 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.model.measurement import Estimate, Throughput
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Verdict
 from harness.report.failure import failure_text
-from harness.report.view.crossings import LimitRow, RecordView, limit_rows, record_view
+from harness.report.view.brief import brief
+from harness.report.view.crossings import RecordView, record_view
 from harness.report.view.mark import Mark
+from harness.report.view.overview import Overview, overview
+from harness.report.view.reasons import Reason, reasons
 from harness.report.wording import shortened, visible
 from harness.units import count_text, duration_text, percent_text, rate_text
 
 __all__ = ["CaseView", "CheckView", "Fact", "anchors", "case_label", "case_view", "check_view"]
 
-_VALUE_CHECKS = ("values", "gradients")
+_VALUES = "values"
+_NUMERIC = (_VALUES, "gradients")
 """The checks whose evidence (worst error over allowed) stands in the overview."""
 
 _UNKNOWN = "unknown"
 
-_LONGEST_BRIEF = 140
-"""Five lines of the overview: two outputs that are right, or where the first wrong one is."""
+_LONGEST_PASSED = 30
+"""Half a line of the case table: two outputs that are right, beside the gradients."""
+
+_LONGEST_FINDING = 140
+"""Four lines of the case table: where the worst output is wrong, and by how much."""
+
+_NO_CASE = frozenset({"", "-"})
+"""The case of a workload that broke before it had any."""
 
 _LONGEST_ANCHOR = 80
 """Room for workload and case in a link; uniqueness comes from the number added where needed."""
@@ -41,7 +51,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckView:
-    """One check of a case; ``brief`` is its summary cut to the overview's size.
+    """One check of a case, of all devices that say the same; ``brief`` is its summary cut to the overview's size.
 
     ``failure`` is the text with limits and source lines where a limit was exceeded.
     """
@@ -72,9 +82,10 @@ class CaseView:
     parameters: tuple[Fact, ...]
     checks: tuple[CheckView, ...]
     values: tuple[CheckView, ...]
+    overview: Overview | None
     traffic: RecordView | None
     controls: tuple[RecordView, ...]
-    limits: tuple[LimitRow, ...]
+    reasons: tuple[Reason, ...]
     call_time: str
     interval: str
     rates: tuple[str, ...]
@@ -82,13 +93,18 @@ class CaseView:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing about this case needs a look."""
+        """Whether every check passed."""
         return self.mark.style == Outcome.PASSED.value
+
+    @property
+    def open_question(self) -> bool:
+        """Whether something failed or could not be told."""
+        return self.mark.severity > Outcome.SKIPPED.severity
 
 
 def case_label(verdict: Verdict) -> str:
     """``workload/case``, or the workload alone where it broke before it had cases."""
-    return shortened(verdict.key if verdict.case else verdict.workload)
+    return shortened(verdict.workload if verdict.case in _NO_CASE else verdict.key)
 
 
 def anchors(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
@@ -105,24 +121,25 @@ def anchors(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
 
 def case_view(verdict: Verdict, anchor: str, *, relative_to: Path | None) -> CaseView:
     """All about one verdict, source lines relative to ``relative_to``."""
-    checks = tuple(check_view(result, relative_to=relative_to) for result in verdict.checks)
+    checks = _checks(verdict.checks, relative_to=relative_to)
     traffic = verdict.traffic
     return CaseView(
         anchor=anchor,
         label=case_label(verdict),
         workload=shortened(verdict.workload),
-        case=shortened(verdict.case) or "no case ran",
-        mark=Mark.of(verdict.outcome),
+        case="no case ran" if verdict.case in _NO_CASE else shortened(verdict.case),
+        mark=Mark.of_verdict(verdict),
         parameters=tuple(
             Fact(shortened(name), shortened(text)) for name, text in verdict.parameters.items()
         ),
         checks=checks,
-        values=_distinct(check for check in checks if check.check in _VALUE_CHECKS),
+        values=_distinct(check for check in checks if check.check in _NUMERIC),
+        overview=overview(traffic) if traffic else None,
         traffic=record_view(traffic, relative_to=relative_to) if traffic else None,
         controls=tuple(
             record_view(control, relative_to=relative_to) for control in verdict.controls
         ),
-        limits=limit_rows(traffic.limits) if traffic else (),
+        reasons=reasons(traffic.limits) if traffic else (),
         call_time=_call_time(verdict.call_time),
         interval=_interval(verdict.call_time),
         rates=_rates(verdict.throughput, verdict.call_time),
@@ -136,7 +153,7 @@ def check_view(result: CheckResult, *, relative_to: Path | None) -> CheckView:
         check=shortened(result.check),
         mark=Mark.of(result.outcome),
         summary=visible(result.summary),
-        brief=_brief(visible(result.summary)),
+        brief=_brief(result),
         evidence=visible(result.evidence),
         details=tuple(visible(detail) for detail in result.details),
         next_step=visible(result.next_step),
@@ -144,19 +161,40 @@ def check_view(result: CheckResult, *, relative_to: Path | None) -> CheckView:
     )
 
 
+def _brief(result: CheckResult) -> str:
+    """Of a pass how near the values came, of gradients that they passed, of anything else what was found."""
+    if result.outcome is not Outcome.PASSED:
+        return brief(visible(result.summary), _LONGEST_FINDING)
+    if result.check != _VALUES:
+        return shortened(result.check)
+    return brief(visible(result.summary), _LONGEST_PASSED)
+
+
+def _checks(results: Iterable[CheckResult], *, relative_to: Path | None) -> tuple[CheckView, ...]:
+    """The worst first; those that differ only in what they rest on (two devices), once with all of it."""
+    alike: dict[tuple[object, ...], tuple[CheckResult, list[str]]] = {}
+    for result in results:
+        said = (result.check, result.outcome, result.summary, result.details, result.violations)
+        _, evidence = alike.setdefault(said, (result, []))
+        if result.evidence and result.evidence not in evidence:
+            evidence.append(result.evidence)
+    views = [
+        check_view(replace(result, evidence="; ".join(evidence)), relative_to=relative_to)
+        for result, evidence in alike.values()
+    ]
+    return tuple(sorted(views, key=lambda view: -view.mark.severity))
+
+
 def _distinct(checks: Iterable[CheckView]) -> tuple[CheckView, ...]:
-    """Checks that say the same (of the two devices of one case) once."""
-    return tuple({(check.check, check.mark, check.summary): check for check in checks}.values())
-
-
-def _brief(summary: str) -> str:
-    return summary if len(summary) <= _LONGEST_BRIEF else f"{summary[:_LONGEST_BRIEF].rstrip()} …"
+    """Checks that say the same in the overview, whatever their details."""
+    return tuple({(check.check, check.mark, check.brief): check for check in checks}.values())
 
 
 def _facts(verdict: Verdict) -> Iterable[Fact]:
     yield Fact("traffic watched on", shortened(verdict.traffic_device) or "no device")
-    yield Fact("timed on", shortened(verdict.timing_device) or "no device")
     sample, estimate = verdict.sample, verdict.call_time
+    timed = sample is not None or estimate is not None
+    yield Fact("timed on", (shortened(verdict.timing_device) if timed else "") or "no device")
     if sample is not None:
         values = count_text(len(sample.call_ns), "value")
         calls = count_text(sample.calls_per_value, "call")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.model.verdict import TrafficRecord, Verdict
+from harness.model.verdict import Verdict
 from harness.report.view.cases import case_label
 from harness.report.view.crossings import RecordView, record_view
 from harness.report.wording import shortened
@@ -31,44 +31,28 @@ class Comparison:
 
 def comparisons(verdicts: Iterable[Verdict], *, relative_to: Path | None) -> tuple[Comparison, ...]:
     """One comparison per workload, defect and distinct traffic, in order of first appearance."""
-    by_workload: dict[str, list[_Alike]] = {}
+    alike: dict[tuple[str, RecordView, RecordView], list[str]] = {}
     for verdict in verdicts:
-        if verdict.traffic is None:
+        if verdict.traffic is None or not verdict.controls:
             continue
-        groups = by_workload.setdefault(verdict.workload, [])
+        after = replace(verdict.traffic, label=verdict.workload)  # cases differ in label only
+        shown = record_view(after, relative_to=relative_to)
         for control in verdict.controls:
-            after = replace(verdict.traffic, label=verdict.workload)  # cases differ in label only
-            group = _Alike(before=control, after=after, cases=[])
-            known = next((other for other in groups if other.looks_like(group)), None)
-            if known is None:
-                groups.append(known := group)
-            known.cases.append(case_label(verdict))
-    return tuple(
-        _comparison(workload, group, relative_to)
-        for workload, groups in by_workload.items()
-        for group in groups
-    )
+            before = record_view(control, relative_to=relative_to)
+            alike.setdefault((verdict.workload, before, shown), []).append(case_label(verdict))
+    by_workload: dict[str, list[Comparison]] = {}
+    for (workload, before, shown), cases in alike.items():
+        found = Comparison(
+            workload=shortened(workload),
+            cases=tuple(cases),
+            cases_text=_cases_text(cases),
+            before=before,
+            after=shown,
+        )
+        by_workload.setdefault(workload, []).append(found)
+    return tuple(found for group in by_workload.values() for found in group)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Alike:
-    """Cases being gathered because both sides of them look the same."""
-
-    before: TrafficRecord
-    after: TrafficRecord
-    cases: list[str]
-
-    def looks_like(self, other: _Alike) -> bool:
-        return self.before == other.before and self.after == other.after
-
-
-def _comparison(workload: str, group: _Alike, relative_to: Path | None) -> Comparison:
-    cases = tuple(group.cases)
+def _cases_text(cases: list[str]) -> str:
     more = f" and {count_text(len(cases) - 1, 'case')} alike" if len(cases) > 1 else ""
-    return Comparison(
-        workload=shortened(workload),
-        cases=cases,
-        cases_text=f"{cases[0]}{more}",
-        before=record_view(group.before, relative_to=relative_to),
-        after=record_view(group.after, relative_to=relative_to),
-    )
+    return f"{cases[0]}{more}"

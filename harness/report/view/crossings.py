@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from harness.model.budget import WHOLE_RUN, Limit, Quantity
@@ -14,19 +15,21 @@ from harness.model.traffic import TrafficLine
 from harness.model.verdict import TrafficRecord
 from harness.report.lines import JoinedLine, joined_lines
 from harness.report.view.mark import Mark
-from harness.report.wording import MARKS, shortened, site_text, visible
+from harness.report.wording import MARKS, shortened, site_text
 from harness.units import bytes_text, count_text
 
 __all__ = [
     "COLUMNS",
     "Cell",
-    "LimitRow",
     "LineRow",
     "RecordView",
     "RegionRow",
+    "cells_of",
     "counts_text",
-    "limit_rows",
     "record_view",
+    "region_name",
+    "region_names",
+    "runs_text",
 ]
 
 COLUMNS: Mapping[Quantity, str] = {
@@ -39,11 +42,8 @@ COLUMNS: Mapping[Quantity, str] = {
 }
 """The columns of every traffic table, in order."""
 
-_ALWAYS_BRIEF = (Quantity.D2H, Quantity.H2D, Quantity.SYNCS)
-"""Shown in the overview even when zero and unlimited: the three questions everybody asks."""
-
-_NEVER_RAN = "never ran"
-_NOTHING = frozenset({"0", "0 B", _NEVER_RAN})
+_UNCOUNTED = "-"
+_ZERO = frozenset({"0", "0 B"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +60,27 @@ class Cell:
         """``1 / 0`` observed over allowed, or what was observed where nothing limits it."""
         return f"{self.observed} / {self.allowed}" if self.allowed else self.observed
 
+    @property
+    def still(self) -> bool:
+        """Whether it was counted and nothing was there."""
+        return self.observed in _ZERO
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether nothing may be there."""
+        return self.allowed in _ZERO
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionRow:
-    """Quantities of one region in the order of ``COLUMNS``: all of them, or those worth an overview."""
+    """Quantities of one region in the order of ``COLUMNS``: all of them, or those worth an overview.
+
+    A region that has a budget and never ``ran`` has no counts.
+    """
 
     region: str
     cells: tuple[Cell, ...]
+    ran: bool = True
 
     @property
     def exceeded(self) -> bool:
@@ -84,56 +98,69 @@ class LineRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LimitRow:
-    """One limit with its reason."""
-
-    region: str
-    limit: str
-    because: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordView:
-    """The traffic of one implementation: a warm call, the cold call before it, and the lines of code.
+    """The traffic of one implementation: a recorded call, the cold call before it, and the lines of code.
 
-    ``overview`` has the regions that did the same under the same limits in one row. ``first_rows`` is empty where the cold call showed the same counts as the warm ones. ``total`` sums up
-    a warm call in a few words, ``first_total`` the cold one.
+    ``counted`` says what one set of counts is of. ``first_rows`` is empty where the cold call showed the same
+    counts as the warm ones, or was not recorded (no ``first_known``). ``total`` sums up a recorded call in a
+    few words, ``first_total`` the cold one.
     """
 
     label: str
     mark: Mark
     watched: str
+    counted: str
     rows: tuple[RegionRow, ...]
-    overview: tuple[RegionRow, ...]
+    first_known: bool
     first_rows: tuple[RegionRow, ...]
     total: str
     first_total: str
     lines: tuple[LineRow, ...]
 
     @property
+    def still(self) -> bool:
+        """Whether nothing at all was there, in any region and also in the cold call."""
+        return not self.first_rows and all(
+            row.ran and cell.still for row in self.rows for cell in row.cells
+        )
+
+    @property
     def without_lines(self) -> str:
         """What an empty ``lines`` means."""
-        still = all(cell.observed in _NOTHING for row in self.rows for cell in row.cells)
-        return "no copy, no wait" if still else "no line of code is known for these"
+        seen = any(not cell.still for row in self.rows if row.ran for cell in row.cells)
+        return "no line of code is known for these" if seen else "no copy, no wait"
 
 
 def record_view(record: TrafficRecord, *, relative_to: Path | None) -> RecordView:
     """Rows for one record, source lines relative to ``relative_to``."""
     rows = _rows(record.regions, record.limits)
-    same = all(record.regions.get(region) == counts for region, counts in record.first_call.items())
-    runs = count_text(record.runs, "warm call")
-    probe = f", watched by {shortened(record.probe)}" if record.probe != record.device else ""
+    differs = record.first_call and record.first_call != record.regions
+    first_rows = _rows(record.first_call, record.limits) if differs else ()
     return RecordView(
         label=shortened(record.label),
         mark=_mark(rows, record.limits),
-        watched=f"{record.evidence.value}: {runs} on {shortened(record.device)}{probe}",
+        watched=_watched(record),
+        counted=runs_text(record),
         rows=rows,
-        overview=_overview(record.regions, record.limits),
-        first_rows=() if same else _rows(record.first_call, record.limits),
+        first_known=bool(record.first_call),
+        first_rows=() if first_rows == rows else first_rows,
         total=_total(record.regions),
         first_total=_total(record.first_call),
         lines=line_rows(record.lines, relative_to=relative_to),
     )
+
+
+def runs_text(record: TrafficRecord) -> str:
+    """What the counts of a record are of: a test body is recorded once, and no call before it was cold."""
+    if record.first_call:
+        return "per warm call"
+    return "in the one recorded run" if record.runs == 1 else "per recorded run"
+
+
+def _watched(record: TrafficRecord) -> str:
+    runs = count_text(record.runs, "warm call" if record.first_call else "recorded run")
+    probe = f", watched by {shortened(record.probe)}" if record.probe != record.device else ""
+    return f"{record.evidence.value}: {runs} on {shortened(record.device)}{probe}"
 
 
 def _mark(rows: tuple[RegionRow, ...], limits: Mapping[str, tuple[Limit, ...]]) -> Mark:
@@ -142,7 +169,7 @@ def _mark(rows: tuple[RegionRow, ...], limits: Mapping[str, tuple[Limit, ...]]) 
         return Mark(MARKS[Outcome.FAILED], "over budget", Outcome.FAILED.value)
     if not any(limits.values()):
         return Mark(MARKS[Outcome.SKIPPED], "no budget", Outcome.SKIPPED.value)
-    if any(cell.allowed and cell.observed == _NEVER_RAN for row in rows for cell in row.cells):
+    if any(cell.allowed for row in rows if not row.ran for cell in row.cells):
         return Mark(MARKS[Outcome.INCONCLUSIVE], "a region never ran", Outcome.INCONCLUSIVE.value)
     return Mark(MARKS[Outcome.PASSED], "within budget", Outcome.PASSED.value)
 
@@ -162,19 +189,6 @@ def line_rows(lines: tuple[TrafficLine, ...], *, relative_to: Path | None) -> tu
 def _stays_on_the_device(line: JoinedLine) -> bool:
     within = (Direction.DEVICE_TO_DEVICE, Direction.PEER_TO_PEER)
     return line.copy is not None and line.copy.direction in within and line.wait is None
-
-
-def limit_rows(limits: Mapping[str, tuple[Limit, ...]]) -> tuple[LimitRow, ...]:
-    """Every limit of a budget with its reason."""
-    return tuple(
-        LimitRow(
-            region=_region(region),
-            limit=f"{COLUMNS[limit.quantity]} at most {_number(limit.quantity, limit.at_most)}",
-            because=visible(limit.because),
-        )
-        for region, entries in limits.items()
-        for limit in entries
-    )
 
 
 def counts_text(counts: TrafficCounts) -> str:
@@ -202,14 +216,15 @@ def _rows(
 ) -> tuple[RegionRow, ...]:
     return tuple(
         RegionRow(
-            region=_region(name),
-            cells=_cells(tuple(COLUMNS), regions.get(name), limits.get(name, ())),
+            region=region_name(name),
+            cells=cells_of(tuple(COLUMNS), regions.get(name), limits.get(name, ())),
+            ran=name in regions,
         )
-        for name in _names(regions, limits)
+        for name in region_names(regions, limits)
     )
 
 
-def _names(
+def region_names(
     regions: Mapping[str, TrafficCounts], limits: Mapping[str, tuple[Limit, ...]]
 ) -> list[str]:
     """Regions in the order they ran, those with a budget that never ran after them, the whole call last."""
@@ -217,36 +232,28 @@ def _names(
     return [*names, WHOLE_RUN] if WHOLE_RUN in regions or WHOLE_RUN in limits else names
 
 
-def _overview(
-    regions: Mapping[str, TrafficCounts], limits: Mapping[str, tuple[Limit, ...]]
-) -> tuple[RegionRow, ...]:
-    """Copies, waits and whatever else is limited; regions that look the same share a row."""
-    alike: dict[tuple[Cell, ...], list[str]] = {}
-    for name in _names(regions, limits):
-        limited = {limit.quantity for limit in limits.get(name, ())}
-        shown = tuple(each for each in COLUMNS if each in _ALWAYS_BRIEF or each in limited)
-        cells = _cells(shown, regions.get(name), limits.get(name, ()))
-        alike.setdefault(cells, []).append(_region(name))
-    return tuple(RegionRow(region=", ".join(names), cells=cells) for cells, names in alike.items())
-
-
-def _cells(
+def cells_of(
     quantities: tuple[Quantity, ...], counts: TrafficCounts | None, limits: tuple[Limit, ...]
 ) -> tuple[Cell, ...]:
+    """One cell per quantity; without counts the region never ran, and nothing is known of it."""
     at_most = {limit.quantity: limit.at_most for limit in limits}
-    return tuple(_cell(quantity, counts, at_most.get(quantity)) for quantity in quantities)
+    return tuple(
+        _cell(
+            quantity,
+            None if counts is None else getattr(counts, quantity.value),
+            at_most.get(quantity),
+        )
+        for quantity in quantities
+    )
 
 
-def _cell(quantity: Quantity, counts: TrafficCounts | None, at_most: int | None) -> Cell:
-    allowed = "" if at_most is None else _number(quantity, at_most)
-    if counts is None:
-        return Cell(label=COLUMNS[quantity], observed=_NEVER_RAN, allowed=allowed, exceeded=False)
-    observed = getattr(counts, quantity.value)
+@lru_cache(maxsize=1024)  # most cells of most reports are the same few zeros
+def _cell(quantity: Quantity, observed: int | None, at_most: int | None) -> Cell:
     return Cell(
         label=COLUMNS[quantity],
-        observed=_number(quantity, observed),
-        allowed=allowed,
-        exceeded=at_most is not None and observed > at_most,
+        observed=_UNCOUNTED if observed is None else _number(quantity, observed),
+        allowed="" if at_most is None else _number(quantity, at_most),
+        exceeded=observed is not None and at_most is not None and observed > at_most,
     )
 
 
@@ -255,5 +262,6 @@ def _number(quantity: Quantity, count: int) -> str:
     return bytes_text(count) if in_bytes else f"{count:,}"
 
 
-def _region(region: str) -> str:
+def region_name(region: str) -> str:
+    """The region as tables call it."""
     return "whole call" if region == WHOLE_RUN else shortened(region)

@@ -13,6 +13,8 @@ from harness.report.view.banner import Banner, banner
 from harness.report.view.blind_spots import BlindSpot, blind_spots
 from harness.report.view.cases import CaseView, CheckView, Fact, anchors, case_view, check_view
 from harness.report.view.comparison import Comparison, comparisons
+from harness.report.view.crossings import runs_text
+from harness.report.view.groups import CaseGroup, grouped
 from harness.report.view.steps import Step, steps
 from harness.report.wording import shortened, visible, working_folder
 from harness.units import duration_text
@@ -22,7 +24,11 @@ __all__ = ["Page", "build_page"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Everything a report shows, in the order it is shown; ``cases`` has the worst first."""
+    """Everything a report shows, in the order it is shown.
+
+    ``cases`` has the worst first, ``groups`` the same cases under their workloads; ``columns`` are those of
+    the case table that at least one case fills. ``counted`` says what the traffic counts are of.
+    """
 
     title: str
     subtitle: str
@@ -30,6 +36,9 @@ class Page:
     steps: tuple[Step, ...]
     run_checks: tuple[CheckView, ...]
     cases: tuple[CaseView, ...]
+    groups: tuple[CaseGroup, ...]
+    columns: tuple[str, ...]
+    counted: str
     comparisons: tuple[Comparison, ...]
     environment: tuple[Fact, ...]
     hard: tuple[Fact, ...]
@@ -38,6 +47,11 @@ class Page:
     reproduction: tuple[Fact, ...]
     blind_spots: tuple[BlindSpot, ...]
     notes: tuple[str, ...]
+
+    @property
+    def advice_only(self) -> bool:
+        """Whether no step is a finding."""
+        return not any(step.check for step in self.steps)
 
 
 def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
@@ -49,16 +63,21 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
     links = anchors(run.verdicts)
     found = steps(run, links, relative_to=folder)
     cases = [
-        (verdict.outcome.severity, case_view(verdict, anchor, relative_to=folder))
+        case_view(verdict, anchor, relative_to=folder)
         for verdict, anchor in zip(run.verdicts, links, strict=True)
     ]
+    groups = grouped(cases)
+    top = banner(run, found)
     return Page(
-        title=f"{run.outcome.value.upper()} · {shortened(run.run_id)}",
+        title=f"{top.mark.word.upper()} · {shortened(run.run_id)}",
         subtitle=_subtitle(run),
-        banner=banner(run, found),
+        banner=top,
         steps=found,
         run_checks=tuple(check_view(result, relative_to=folder) for result in run.checks),
-        cases=tuple(case for _, case in sorted(cases, key=lambda pair: -pair[0])),
+        cases=tuple(sorted(cases, key=lambda case: -case.mark.severity)),
+        groups=groups,
+        columns=tuple(_columns(groups)),
+        counted=_counted(run),
         comparisons=comparisons(run.verdicts, relative_to=folder),
         environment=tuple(_code_under_test(run.environment)),
         hard=_facts(run.environment.hard.items()),
@@ -73,6 +92,26 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
 def _subtitle(run: Run) -> str:
     took = f"took {duration_text(run.duration_s * 1e9)}"
     return f"{shortened(run.created)} · {took} · harness {shortened(run.harness_version)}"
+
+
+def _columns(groups: Iterable[CaseGroup]) -> Iterable[str]:
+    rows = [row for group in groups for row in group.rows]
+    yield "case"
+    if any(row.parameters for row in rows):
+        yield "parameters"
+    if any(row.case.values for row in rows):
+        yield "values"
+    yield "traffic"
+    if any(row.case.call_time for row in rows):
+        yield "call time"
+    if any(row.case.rates for row in rows):
+        yield "throughput"
+
+
+def _counted(run: Run) -> str:
+    """``per warm call``, or all there is where cases were recorded in different ways."""
+    found = (runs_text(verdict.traffic) for verdict in run.verdicts if verdict.traffic)
+    return ", ".join(dict.fromkeys(found))
 
 
 def _facts(items: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:

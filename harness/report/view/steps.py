@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.model.outcome import Evidence, Outcome
-from harness.model.verdict import CheckResult, Run
+from harness.model.verdict import INTERRUPTED, CheckResult, Run
 from harness.report.failure import failure_text
 from harness.report.view.cases import case_label
 from harness.report.view.mark import Mark
@@ -33,10 +33,12 @@ class Link:
 class Step:
     """One thing to do: ``finding`` is why, ``evidence`` what that rests on, ``action`` what to do.
 
-    ``cases`` are all cases with the same finding, empty when it belongs to the whole run. ``failure`` is
-    the text with limits and source lines where a limit was exceeded, of the first of the cases.
+    ``cases`` are all cases with the same finding, each once however many of its devices showed it, empty
+    when it belongs to the whole run. ``failure`` is the text with limits and source lines where a limit was
+    exceeded, of the first of the cases. ``check`` is empty for advice.
     """
 
+    check: str
     mark: Mark
     title: str
     cases: tuple[Link, ...]
@@ -53,18 +55,21 @@ def steps(run: Run, anchors: tuple[str, ...], *, relative_to: Path | None) -> tu
         if result.outcome is Outcome.PASSED:
             continue
         likeness = (result.outcome, result.check, result.summary, result.next_step)
-        group = alike.setdefault(likeness, _Alike(result, []))
-        group.cases.extend([link] if link else [])
+        group = alike.setdefault(likeness, _Alike(result, {}, {}))
+        group.evidence[result.evidence] = None
+        if link is not None:
+            group.cases[link] = None
     ordered = sorted(alike.values(), key=lambda group: -group.first.outcome.severity)
-    return (*(_step(group, relative_to) for group in ordered), *_advice(run))
+    return tuple(_step(group, relative_to) for group in ordered) or tuple(_advice(run))
 
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """Cases being gathered because they need the same step."""
+    """Cases being gathered because they need the same step, and what that rests on, each once."""
 
     first: CheckResult
-    cases: list[Link]
+    cases: dict[Link, None]
+    evidence: dict[str, None]
 
 
 _NOTHING = CheckResult(
@@ -74,6 +79,9 @@ _NOTHING = CheckResult(
     evidence="the run has no case and no check",
     next_step="name a workload that has cases; `harness workloads` lists the built-in ones",
 )
+
+_MOST_EVIDENCE = 2
+"""The two devices of a case; cases that rest on something else each have it in their own section."""
 
 _LONGEST_FINDING = 600
 """Ten lines of a page: what is longer is whole in the section of its case."""
@@ -97,25 +105,36 @@ _UNCHECKED = CheckResult(
 
 
 def _step(group: _Alike, relative_to: Path | None) -> Step:
-    result, cases = group.first, group.cases
-    where = ""
-    if cases:
-        where = f" in {cases[0].label if len(cases) == 1 else count_text(len(cases), 'case')}"
+    result, cases = group.first, tuple(group.cases)
     return Step(
+        check=result.check,
         mark=Mark.of(result.outcome),
-        title=f"{shortened(result.check)} {result.outcome.value}{where}",
-        cases=tuple(cases),
+        title=_title(result, cases),
+        cases=cases,
         finding=shortened(result.summary, limit=_LONGEST_FINDING),
-        evidence=shortened(result.evidence, limit=_LONGEST_FINDING),
+        evidence=shortened(_evidence(group), limit=_LONGEST_FINDING),
         action=shortened(result.next_step, limit=_LONGEST_FINDING),
         failure=failure_text(result, relative_to=relative_to) if result.violations else "",
     )
 
 
+def _title(result: CheckResult, cases: tuple[Link, ...]) -> str:
+    if result.check == INTERRUPTED:
+        return "the run was interrupted"
+    where = ""
+    if cases:
+        where = f" in {cases[0].label if len(cases) == 1 else count_text(len(cases), 'case')}"
+    return f"{shortened(result.check)} {result.outcome.value}{where}"
+
+
+def _evidence(group: _Alike) -> str:
+    found = [text for text in group.evidence if text]
+    more = len(found) - _MOST_EVIDENCE
+    return "; ".join([*found[:_MOST_EVIDENCE], *([f"{more:,} more"] if more > 0 else [])])
+
+
 def _advice(run: Run) -> Iterable[Step]:
-    """Given only on a run without findings, where nothing is more urgent."""
-    if run.outcome is not Outcome.PASSED:
-        return
+    """What would make a run worth more that has no findings, where nothing is more urgent."""
     levels = {verdict.traffic.evidence for verdict in run.verdicts if verdict.traffic}
     if run.baseline is None and any(verdict.sample for verdict in run.verdicts):
         yield _step_of(
@@ -132,4 +151,6 @@ def _advice(run: Run) -> Iterable[Step]:
 
 
 def _step_of(title: str, finding: str, action: str) -> Step:
-    return Step(mark=_ADVICE, title=title, cases=(), finding=finding, evidence="", action=action)
+    return Step(
+        check="", mark=_ADVICE, title=title, cases=(), finding=finding, evidence="", action=action
+    )

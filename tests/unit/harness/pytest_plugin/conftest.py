@@ -39,6 +39,7 @@ class ScriptedRecording:
             observes=self.probe.observes,
             events=tuple(self.events),
             dropped=self.probe.dropped,
+            doubts=self.probe.doubts,
             entered=dict(self.entered),
         )
 
@@ -49,6 +50,7 @@ class ScriptedProbe:
     evidence: Evidence = Evidence.SIMULATED
     observes: frozenset[EventType] = frozenset(EventType)
     dropped: int = 0
+    doubts: tuple[str, ...] = ()
     current: ScriptedRecording | None = None
     recordings: int = 0
 

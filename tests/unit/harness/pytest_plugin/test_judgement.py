@@ -1,12 +1,11 @@
 from types import SimpleNamespace
 
 import pytest
-from builders import a_check, a_kernel, a_limit, a_sync, a_trace, a_transfer
+from builders import a_check, a_kernel, a_limit, a_transfer
 
 from harness.model.budget import Budget, Quantity
-from harness.model.event import EventType
 from harness.model.outcome import Outcome
-from harness.pytest_plugin.judgement import conclude, judge, reading_doubt, result_text
+from harness.pytest_plugin.judgement import conclude, judge, result_text
 from harness.pytest_plugin.recording import Recorder
 from harness.pytest_plugin.settings import Inconclusive
 
@@ -142,23 +141,50 @@ def test_an_inconclusive_result_never_returns(probe, policy, outcome):
         conclude(result, policy)
 
 
-def test_counts_may_be_read_where_everything_was_seen(probe):
-    assert reading_doubt(a_trace(a_sync()), watched(probe)) is None
-
-
 @pytest.mark.parametrize(
-    "trace",
+    ("budget", "step"),
     [
-        a_trace(dropped=1),
-        a_trace(observes=frozenset({EventType.TRANSFER})),
-        a_trace(observes=frozenset({EventType.SYNC})),
-        None,
+        (
+            Budget({"froward": (NO_D2H,)}),
+            "the test entered 'forward'; write within='forward', or open",
+        ),
+        (Budget({"loss": (NO_D2H,)}), "the test entered 'forward'; limit one of them, or open"),
+        (WITHIN_FORWARD, "run the op under test there, on arrays of the `device` fixture"),
     ],
 )
-def test_counts_may_not_be_read_where_something_may_be_missing(probe, trace):
-    assert reading_doubt(trace, watched(probe)).outcome is Outcome.INCONCLUSIVE
+def test_what_to_do_next_is_to_change_the_test_where_the_test_is_the_cause(probe, budget, step):
+    result = judge(ran(probe), budget, watched(probe))
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert result.next_step.startswith(step)
 
 
-@pytest.mark.parametrize("control", [None, a_check(outcome=Outcome.INCONCLUSIVE)])
-def test_counts_may_not_be_read_without_a_positive_control(probe, control):
-    assert reading_doubt(a_trace(), watched(probe, control)).outcome is Outcome.INCONCLUSIVE
+def test_what_to_do_next_is_to_ask_the_doctor_where_the_probe_is_the_cause(probe):
+    missed = a_check(outcome=Outcome.INCONCLUSIVE, summary="missed a sync")
+    blind = watched(probe, missed)
+    assert "harness doctor" in judge(ran(probe), Budget({"loss": (NO_D2H,)}), blind).next_step
+    probe.dropped = 1
+    assert "harness doctor" in judge(ran(probe), WITHIN_BODY, watched(probe)).next_step
+
+
+def test_a_doubt_of_the_probe_says_itself_what_to_do(probe):
+    probe.doubts = ("thread 'reader' is still running; join it",)
+    result = judge(ran(probe, a_kernel()), WITHIN_BODY, watched(probe))
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert result_text(result).startswith("INCONCLUSIVE: thread 'reader' is still running; join it")
+    assert result.next_step == ""
+
+
+def test_an_excess_by_a_function_that_ran_before_the_test_names_its_thread(probe):
+    recorder = ran(probe, a_transfer())
+    site = a_transfer().site
+    recorder.elsewhere = {(site.file, site.function): "reader"}
+    text = result_text(judge(recorder, WITHIN_FORWARD, watched(probe)))
+    assert "thread 'reader' was inside forward() before this test began" in text
+    recorder.elsewhere = {(site.file, "another"): "reader"}
+    assert "thread" not in result_text(judge(recorder, WITHIN_FORWARD, watched(probe)))
+
+
+def test_a_late_mark_without_a_recording_says_that_it_was_late(probe):
+    result = judge(Recorder(probe), WITHIN_BODY, watched(probe), late=True)
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert "added while the test ran" in result.summary

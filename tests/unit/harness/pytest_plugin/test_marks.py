@@ -2,6 +2,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.errors import UsageError
 from harness.model.budget import Limit, Quantity
@@ -73,10 +75,13 @@ def test_the_same_mark_twice_is_one_limit():
         ({"d2h": 0}, "because"),
         ({"d2h": 0, "because": ""}, "because"),
         ({"d2h": 0, "because": 502}, "because"),
-        ({"d2d": 0, "because": WHY}, "'d2d'"),
-        ({"d2h": -1, "because": WHY}, "d2h to -1"),
-        ({"d2h": True, "because": WHY}, "d2h to True"),
-        ({"syncs": 0.5, "because": WHY}, "syncs to 0.5"),
+        ({"d2d": 0, "because": WHY}, "d2d=0 is not an argument of it; use d2h, h2d"),
+        ({"sync": 0, "because": WHY}, "sync=0 is not an argument of it; did you mean syncs?"),
+        ({"speed": 0, "because": WHY}, "speed=0"),
+        ({"because": 3, "d2h": 0}, "because=3"),
+        ({"d2h": -1, "because": WHY}, "d2h=-1"),
+        ({"d2h": True, "because": WHY}, "d2h=True"),
+        ({"syncs": 0.5, "because": WHY}, "syncs=0.5"),
         ({"d2h": 0, "within": "", "because": WHY}, "within=''"),
         ({"d2h": 0, "within": None, "because": WHY}, "within=None"),
         ({"d2h": None, "because": WHY}, "limits nothing"),
@@ -92,6 +97,24 @@ def test_misuse_names_the_test_the_marker_and_the_argument_in_one_line(arguments
     assert "\n" not in problem
     with pytest.raises(UsageError):
         marked_budget(item)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["d2h", "syncs", "h2d_bytes", "d2d", "within", "because", "witin"]),
+        st.none() | st.integers(-2, 2) | st.booleans() | st.text(max_size=3) | st.just(WHY),
+    )
+)
+def test_a_mark_is_told_in_its_own_words(arguments):
+    """Who writes a mark has written no budget and named no region but in ``within``."""
+    problem = misuse(marked(arguments))
+    if problem is None:
+        return
+    said = problem.removeprefix(f"{MarkedItem.nodeid}: @pytest.mark.limit_transfers: ")
+    assert said != problem
+    assert any(name in said for name in (*arguments, "because", "limits nothing"))
+    assert "budget" not in said
+    assert "'run'" not in said
 
 
 def test_an_unnamed_argument_is_misuse():

@@ -173,9 +173,40 @@ def test_starting_over_forgets_the_body_and_its_blocks_but_not_those_of_fixtures
     with recorder.block() as of_fixture:
         with recorder.body(), recorder.block():
             probe.see(a_transfer())
-        recorder.start_over()
+        recorder.begin_call(records_body=True)
         with recorder.body():
             probe.see(a_kernel())
         assert recorder.judged().counts().d2h == 0
     assert recorder.judged().counts().kernels == 1
     assert of_fixture.trace.counts().d2h == 1
+
+
+def test_doubts_of_any_segment_are_doubts_of_the_block_and_said_once(recorder, probe):
+    probe.doubts = ("a graph was launched unseen",)
+    with recorder.block() as outer, recorder.block():
+        probe.see(a_kernel())
+    assert probe.recordings == 3
+    assert outer.trace.doubts == ("a graph was launched unseen",)
+
+
+def test_without_a_recorded_body_the_blocks_of_the_call_are_judged_and_no_others(recorder, probe):
+    with recorder.block():
+        probe.see(a_transfer())
+    assert recorder.judged() is None
+    recorder.begin_call(records_body=False)
+    with recorder.block():
+        probe.see(a_sync())
+    recorder.end_call()
+    with recorder.block():
+        probe.see(a_transfer())
+    assert recorder.judged().counts().d2h == 0
+    assert recorder.judged().counts().syncs == 1
+
+
+def test_blocks_of_fixtures_are_seen_where_the_test_has_none(recorder, probe):
+    with recorder.block():
+        probe.see(a_transfer())
+    recorder.begin_call(records_body=False)
+    recorder.end_call()
+    assert recorder.judged() is None
+    assert recorder.seen().counts().d2h == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from builders import (
     a_check,
     a_defective_record,
@@ -29,9 +30,8 @@ from harness.report.text import print_summary, summary_lines
 from harness.report.view.page import build_page
 
 
-def lines_of(run: Run, *, quiet: bool = False) -> list[str]:
-    lines = summary_lines(build_page(run), quiet=quiet)
-    return ["".join(span.text for span in line) for line in lines]
+def lines_of(run: Run, *, quiet: bool = False, width: int | None = None) -> list[str]:
+    return [line.text for line in summary_lines(build_page(run), quiet=quiet, width=width)]
 
 
 def printed(run: Run, *, width: int = 80, encoding: str = "utf-8", terminal: bool = False) -> str:
@@ -85,7 +85,7 @@ def test_a_passed_run_reads_as_designed() -> None:
 def test_a_failed_run_brings_the_limits_and_the_line_of_code() -> None:
     failed = a_failed_traffic_check(a_violation(), a_violation(a_sync(), quantity=Quantity.SYNCS))
     lines = lines_of(a_run(a_verdict(failed, traffic=a_defective_record(label="planted"))))
-    assert lines[0] == "✗ FAILED  exit 1  evidence SIMULATED  1 check in 1 case"
+    assert lines[0] == "✗ FAILED  exit 1  evidence SIMULATED  1 check in 1 case: 1 failed"
     assert lines[5].split() == ["✗", "4096x1000-float32", "1", "✗", "0", "1", "✗"]
     assert "     transfer limit exceeded within 'forward'" in lines
     assert (
@@ -105,7 +105,7 @@ def test_quiet_says_only_what_did_not_pass() -> None:
     )
     lines = lines_of(a_run(a_timed_verdict(case="a"), a_verdict(wrong, case="b")), quiet=True)
     assert lines == [
-        "✗ FAILED  exit 1  evidence SIMULATED in 1, none in 1  2 checks in 2 cases",
+        "✗ FAILED  exit 1  evidence SIMULATED in 1, none in 1  2 checks in 2 cases: 1 failed, 1 passed",
         "  1 of 2 cases failed: softmax_cross_entropy/b: loss is wrong",
         "",
         "what to do next",
@@ -175,6 +175,108 @@ def test_an_empty_run_says_so() -> None:
 
 def test_notes_come_last() -> None:
     assert lines_of(a_run(a_verdict(), notes=("no bfloat16",)))[-1] == "note  no bfloat16"
+
+
+def test_more_notes_than_fit_are_counted() -> None:
+    notes = tuple(f"case {n}: first call 3 H2D" for n in range(9))
+    lines = lines_of(a_run(a_verdict(), notes=notes))
+    assert lines[-2:] == ["note  case 4: first call 3 H2D", "note  and 4 more in the report"]
+
+
+def test_the_worst_cases_of_every_workload_are_shown_under_one_heading_each() -> None:
+    bad = a_check(outcome=Outcome.FAILED)
+    good = (a_verdict(case=f"c{n}") for n in range(30))
+    lines = lines_of(
+        a_run(*good, a_verdict(bad, workload="mlp", case="bad"), a_verdict(bad, case="worse"))
+    )
+    assert lines[4:7] == [
+        "  mlp",
+        "  ✗ bad    ✗       unseen  unseen  unseen",
+        "  softmax_cross_entropy",
+    ]
+    assert lines[7].startswith("  ✗ worse")
+    assert lines.count("  softmax_cross_entropy") == 1
+
+
+def test_a_skipped_check_is_told_beside_all_that_passed() -> None:
+    untimed = a_check(check="throughput", outcome=Outcome.SKIPPED, summary="no timings")
+    assert lines_of(a_run(a_verdict(a_check(), untimed)))[:2] == [
+        "○ PASSED WITH SKIPS  exit 0  evidence none (nothing watched the boundary)  "
+        "2 checks in 1 case: 1 skipped, 1 passed",
+        "  Every check that ran passed; 1 check was skipped: throughput (no timings)",
+    ]
+
+
+def table_of(run: Run, *, width: int) -> list[str]:
+    lines = lines_of(run, width=width)
+    start = next(number for number, line in enumerate(lines) if line.startswith("    case"))
+    return lines[start : lines.index("", start)]
+
+
+@pytest.mark.parametrize(
+    ("width", "last"), [(100, "throughput"), (90, "throughput"), (70, "time"), (50, "syncs")]
+)
+def test_a_narrow_terminal_does_without_the_columns_that_decide_nothing(
+    width: int, last: str
+) -> None:
+    table = table_of(a_run(a_timed_verdict(case="4096x1000-float32")), width=width)
+    assert table[0].split()[-1] == last
+    assert ("interval" in table[0]) == (width == 100)
+    assert max(map(len, table)) <= width
+
+
+def test_a_long_name_gives_way_on_a_narrow_terminal() -> None:
+    table = table_of(a_run(a_timed_verdict(case="a-very-long-name-of-a-case-indeed")), width=42)
+    assert table[2] == "  ✓ a-very-l…deed  ✓       0    0    0"
+
+
+SAID = "the output is wrong in every one of its entries and nobody can tell why that would be so"
+
+
+def test_sentences_are_wrapped_below_their_own_beginning() -> None:
+    wrong = a_check(outcome=Outcome.FAILED, summary=SAID, evidence="oracle " * 9, next_step=SAID)
+    lines = lines_of(a_run(a_verdict(wrong), notes=(SAID,)), quiet=True, width=60)
+    assert max(map(len, lines)) <= 60
+    start = lines.index("what to do next")
+    assert lines[start + 1 :] == [
+        "  1. ✗ values failed in",
+        "       softmax_cross_entropy/4096x1000-float32",
+        "     the output is wrong in every one of its entries and",
+        "     nobody can tell why that would be so",
+        "     evidence  oracle oracle oracle oracle oracle oracle",
+        "               oracle oracle oracle",
+        "     next      the output is wrong in every one of its",
+        "               entries and nobody can tell why that would be",
+        "               so",
+    ]
+
+
+def test_a_line_of_code_is_never_wrapped_and_the_limit_above_it_is() -> None:
+    failed = a_failed_traffic_check(a_violation(because=SAID))
+    lines = lines_of(a_run(a_verdict(failed)), width=60)
+    assert (
+        "       1. 4 B device -> pageable, cudaMemcpyAsync   ops/host_roundtrip.py:31 in forward"
+        in lines
+    )
+    start = lines.index("       allowed   0 D2H   (the output is wrong in every one")
+    assert lines[start + 1].startswith("                 of its entries")
+
+
+def test_a_line_of_code_within_a_sentence_stays_in_one_piece() -> None:
+    summary = "run() raised RuntimeError: no such file: weights.bin (ops.py:10 in cases)"
+    wrong = a_check(check="run", outcome=Outcome.FAILED, summary=summary)
+    for width in range(40, 90):
+        assert any(
+            "(ops.py:10 in cases)" in line
+            for line in lines_of(a_run(a_verdict(wrong)), width=width)
+        )
+
+
+def test_a_terminal_is_asked_for_its_width_and_a_pipe_is_not() -> None:
+    wrong = a_check(outcome=Outcome.FAILED, summary=SAID)
+    run = a_run(a_verdict(wrong))
+    assert f"     {SAID}\n" in printed(run, width=60)
+    assert SAID not in printed(run, width=60, terminal=True)
 
 
 def test_columns_align_under_wide_and_combining_characters() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.event import Site
-from harness.report.wording import encodable, shortened, site_text, visible
+from harness.report.wording import cut, encodable, shortened, site_text, visible
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,17 @@ def test_without_a_folder_files_are_shown_as_they_are() -> None:
 )
 def test_what_a_terminal_cannot_encode_is_replaced(encoding: str, shown: str) -> None:
     assert encodable("✓ é → 世", encoding) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "found"),
+    [
+        ("as it is", 8, "as it is"),
+        ("b1 0.00 of the allowed error", 16, "b1 0.00 of the …"),
+        ("agrees with the loss (slope 0.1, +- 1e-8)", 32, "agrees with the loss …"),
+        ("loss: wrong; gradient: wrong too", 13, "loss: wrong …"),
+        ("a/path/without/any/blank.py", 10, "a/path/wit …"),
+    ],
+)
+def test_a_cut_ends_at_a_word_or_before_an_open_bracket(text: str, limit: int, found: str) -> None:
+    assert cut(text, limit) == found

@@ -7,7 +7,7 @@ from builders import a_check, a_failed_traffic_check, a_record, a_run, a_verdict
 
 from harness.errors import ExitCode
 from harness.model.outcome import Evidence, Outcome
-from harness.model.verdict import CheckResult, Verdict
+from harness.model.verdict import INTERRUPTED, CheckResult, Verdict
 from harness.report.view.banner import Banner
 from harness.report.view.page import build_page
 
@@ -65,8 +65,14 @@ def test_a_failure_names_the_first_case_and_its_reason() -> None:
     )
 
 
-def test_when_all_cases_end_alike_the_first_is_named() -> None:
+def test_a_reason_that_all_cases_share_needs_no_case() -> None:
     top = banner_of(a_verdict(OPEN), a_verdict(OPEN, case="b"))
+    assert top.reason == "All 2 cases are inconclusive: cpu has no boundary"
+
+
+def test_when_all_cases_end_alike_for_different_reasons_the_first_is_named() -> None:
+    other = a_check(check="traffic", outcome=Outcome.INCONCLUSIVE, summary="3 records lost")
+    top = banner_of(a_verdict(OPEN), a_verdict(other, case="b"))
     assert top.reason == (
         "All 2 cases are inconclusive: first softmax_cross_entropy/4096x1000-float32: cpu has no boundary"
     )
@@ -74,6 +80,89 @@ def test_when_all_cases_end_alike_the_first_is_named() -> None:
 
 def test_the_only_case_needs_no_name() -> None:
     assert banner_of(a_verdict(SKIPPED)).reason == "The only case was skipped: not timed"
+
+
+def test_what_passed_is_told_where_something_else_was_skipped() -> None:
+    untimed = a_check(check="throughput", outcome=Outcome.SKIPPED, summary="no timings")
+    top = banner_of(
+        a_verdict(a_check(), untimed), a_verdict(a_check(), untimed, case="b"), baseline="main"
+    )
+    assert (top.mark.sign, top.mark.word, top.exit_status) == ("○", "passed with skips", 0)
+    assert top.reason == (
+        "Every check that ran passed, held against baseline main; "
+        "2 checks were skipped: throughput (no timings)"
+    )
+    assert top.checks == "4 checks in 2 cases: 2 skipped, 2 passed"
+
+
+def test_reasons_for_skipping_beyond_two_are_counted() -> None:
+    skips = [
+        a_check(check=f"c{n}", outcome=Outcome.SKIPPED, summary=f"reason {n}") for n in range(4)
+    ]
+    assert banner_of(a_verdict(a_check(), *skips)).reason == (
+        "Every check that ran passed; 4 checks were skipped: "
+        "c0 (reason 0), c1 (reason 1), and for 2 more reasons"
+    )
+
+
+@pytest.mark.parametrize("check", ["positive control", "known defect", "timing conditions"])
+def test_a_control_that_passed_does_not_make_a_skipped_case_a_pass(check: str) -> None:
+    top = banner_of(a_verdict(SKIPPED, a_check(check=check)))
+    assert (top.mark.word, top.reason) == ("skipped", "The only case was skipped: not timed")
+
+
+def test_cases_that_passed_in_part_are_counted_apart_from_those_nobody_looked_at() -> None:
+    top = banner_of(
+        a_verdict(SKIPPED), a_verdict(a_check(), SKIPPED, case="b"), a_verdict(case="c")
+    )
+    assert [(count.mark.word, count.number) for count in top.counts] == [
+        ("failed", 0),
+        ("inconclusive", 0),
+        ("skipped", 1),
+        ("passed with skips", 1),
+        ("passed", 1),
+    ]
+
+
+def test_how_many_checks_ended_how_is_told_unless_all_passed() -> None:
+    assert banner_of(a_verdict(FAILED, a_check(), a_check(), OPEN)).checks == (
+        "4 checks in 1 case: 1 failed, 1 inconclusive, 2 passed"
+    )
+
+
+STOPPED = a_check(
+    check=INTERRUPTED, outcome=Outcome.INCONCLUSIVE, summary="interrupted after 2 of 9 cases"
+)
+
+
+def test_an_interrupted_run_says_what_became_of_the_cases_that_finished() -> None:
+    top = banner_of(a_verdict(), a_verdict(case="b"), checks=(STOPPED,))
+    assert (top.mark.sign, top.mark.word, top.exit_status) == ("?", "interrupted", 130)
+    assert top.reason == (
+        "Interrupted after 2 of 9 cases. All 2 cases that finished passed every check"
+    )
+    assert top.checks == "2 checks in 2 cases"
+
+
+def test_a_failure_before_an_interruption_outweighs_it() -> None:
+    top = banner_of(a_verdict(), a_verdict(FAILED, case="bad"), checks=(STOPPED,))
+    assert (top.mark.word, top.exit_status) == ("failed", 130)
+    assert top.reason.startswith(
+        "Interrupted after 2 of 9 cases. 1 of 2 cases that finished failed: softmax_cross_entropy/bad"
+    )
+
+
+def test_a_doubt_about_the_whole_run_is_told_beside_its_interruption() -> None:
+    lost = a_check(check="baseline", outcome=Outcome.INCONCLUSIVE, summary="mlp/a was not run")
+    assert banner_of(a_verdict(), checks=(STOPPED, lost)).reason == (
+        "Interrupted after 2 of 9 cases. A check of the whole run is inconclusive: mlp/a was not run"
+    )
+
+
+def test_a_run_interrupted_before_its_first_case_checked_nothing() -> None:
+    assert banner_of(checks=(STOPPED,)).reason == (
+        "Interrupted after 2 of 9 cases; nothing was checked"
+    )
 
 
 def test_a_failure_of_the_whole_run_is_told_as_one() -> None:

@@ -44,8 +44,9 @@ def test_links_hold_nothing_that_a_browser_would_read_otherwise() -> None:
     assert len(anchor) < 100
 
 
-def test_a_workload_that_broke_before_it_had_cases_is_called_by_its_name() -> None:
-    broken = a_verdict(workload="mine.ops:OP", case="")
+@pytest.mark.parametrize("case", ["", "-"])
+def test_a_workload_that_broke_before_it_had_cases_is_called_by_its_name(case: str) -> None:
+    broken = a_verdict(workload="mine.ops:OP", case=case)
     assert case_label(broken) == "mine.ops:OP"
     assert view_of(broken).case == "no case ran"
 
@@ -98,15 +99,52 @@ def test_numeric_checks_stand_apart_from_the_others() -> None:
     assert len(view.checks) == 3
 
 
-def test_a_check_that_two_devices_passed_alike_stands_once_in_the_overview() -> None:
+def test_a_check_that_two_devices_passed_alike_stands_once_with_what_both_rest_on() -> None:
     view = view_of(a_verdict(a_check(evidence="device simulated"), a_check(evidence="device cpu")))
     assert len(view.values) == 1
-    assert len(view.checks) == 2
+    assert [check.evidence for check in view.checks] == ["device simulated; device cpu"]
 
 
 def test_devices_that_disagree_both_stand_in_the_overview() -> None:
     view = view_of(a_verdict(a_check(), a_check(outcome=Outcome.FAILED)))
-    assert [check.mark.word for check in view.values] == ["passed", "failed"]
+    assert [check.mark.word for check in view.values] == ["failed", "passed"]
+
+
+def test_what_is_wrong_stands_before_what_passed() -> None:
+    doubt = a_check(check="traffic", outcome=Outcome.INCONCLUSIVE)
+    wrong = a_check(check="gradients", outcome=Outcome.FAILED)
+    view = view_of(a_verdict(a_check(), doubt, wrong))
+    assert [check.check for check in view.checks] == ["gradients", "traffic", "values"]
+
+
+def test_gradients_that_passed_need_no_figures_in_the_overview() -> None:
+    slope = a_check(check="gradients", summary="gradient of x: agrees with the loss (slope 0.1)")
+    assert [check.brief for check in view_of(a_verdict(slope)).values] == ["gradients"]
+
+
+def test_gradients_that_are_wrong_say_how() -> None:
+    wrong = a_check(check="gradients", outcome=Outcome.FAILED, summary="gradient of x: is half")
+    assert [check.brief for check in view_of(a_verdict(wrong)).values] == ["gradient of x: is half"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "passed", "open_question"),
+    [
+        (Outcome.PASSED, True, False),
+        (Outcome.SKIPPED, False, False),
+        (Outcome.INCONCLUSIVE, False, True),
+        (Outcome.FAILED, False, True),
+    ],
+)
+def test_only_what_failed_or_could_not_be_told_needs_a_look(
+    outcome: Outcome, passed: bool, open_question: bool
+) -> None:
+    view = view_of(a_verdict(a_check(outcome=outcome)))
+    assert (view.passed, view.open_question) == (passed, open_question)
+
+
+def test_a_case_that_was_not_timed_was_timed_nowhere() -> None:
+    assert Fact("timed on", "no device") in view_of(a_verdict()).facts
 
 
 def test_only_an_exceeded_limit_brings_a_failure_text() -> None:
@@ -118,14 +156,14 @@ def test_only_an_exceeded_limit_brings_a_failure_text() -> None:
 
 def test_a_case_nobody_watched_has_no_traffic_and_no_limits() -> None:
     view = view_of(a_verdict())
-    assert (view.traffic, view.controls, view.limits) == (None, (), ())
+    assert (view.traffic, view.overview, view.controls, view.reasons) == (None, None, (), ())
 
 
 def test_a_watched_case_brings_its_budget_and_its_known_defects() -> None:
     view = view_of(a_verdict(traffic=a_record(), controls=(a_defective_record(),)))
     assert view.traffic is not None
     assert [control.label for control in view.controls] == ["host_roundtrip"]
-    assert [row.limit for row in view.limits] == ["D2H at most 0", "syncs at most 0"]
+    assert [reason.limits for reason in view.reasons] == ["forward"]
 
 
 def test_how_it_was_measured_is_told() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from builders import a_defective_record, a_record, a_run, a_sync, a_transfer, a_verdict
 
+from harness.model.budget import WHOLE_RUN
+from harness.model.trace import TrafficCounts
 from harness.model.traffic import traffic_lines
 from harness.model.verdict import Verdict
 from harness.report.view.comparison import Comparison
@@ -43,6 +45,17 @@ def test_a_record_named_after_its_case_is_no_reason_to_tell_cases_apart() -> Non
         )
     )
     assert found.after.label == "softmax_cross_entropy"
+
+
+def test_what_no_table_shows_is_no_reason_to_tell_cases_apart() -> None:
+    still = {WHOLE_RUN: TrafficCounts(kernels=99), "forward": TrafficCounts(kernels=99)}
+    (found,) = comparisons_of(
+        *(
+            a_verdict(case=case, traffic=traffic, controls=(a_defective_record(),))
+            for case, traffic in (("a", a_record()), ("b", a_record(regions=still)))
+        )
+    )
+    assert len(found.cases) == 2
 
 
 def test_cases_that_differ_in_a_line_or_a_workload_stay_apart() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from builders import a_defective_record, a_limit, a_record, a_sync, a_transfer
 
-from harness.model.budget import WHOLE_RUN, Quantity
+from harness.model.budget import WHOLE_RUN
 from harness.model.event import Direction, Site
 from harness.model.trace import TrafficCounts
 from harness.model.traffic import traffic_lines
 from harness.model.verdict import TrafficRecord
-from harness.report.view.crossings import COLUMNS, RecordView, limit_rows, record_view
+from harness.report.view.crossings import COLUMNS, RecordView, record_view
 
 
 def view_of(record: TrafficRecord) -> RecordView:
@@ -57,25 +60,13 @@ def test_the_whole_call_comes_last() -> None:
 
 def test_a_region_with_a_budget_that_never_ran_is_shown_and_is_no_pass() -> None:
     view = view_of(a_record(regions={WHOLE_RUN: TrafficCounts()}))
-    assert cells_of(view, "forward")["D2H"] == "never ran / 0"
+    assert cells_of(view, "forward")["D2H"] == "- / 0"
+    assert [row.region for row in view.rows if not row.ran] == ["forward"]
     assert (view.mark.sign, view.mark.word) == ("?", "a region never ran")
 
 
 def test_without_any_limit_there_is_nothing_to_be_within() -> None:
     assert view_of(a_record(limits={"forward": ()})).mark.word == "no budget"
-
-
-def test_the_overview_shows_copies_and_waits_and_whatever_else_is_limited() -> None:
-    limits = {"forward": (a_limit(quantity=Quantity.D2H_BYTES, at_most=64),)}
-    row = view_of(a_record(limits=limits)).overview[0]
-    assert [cell.label for cell in row.cells] == ["D2H", "H2D", "D2H bytes", "syncs"]
-
-
-def test_regions_that_did_the_same_under_the_same_limits_share_a_row_of_the_overview() -> None:
-    regions = {WHOLE_RUN: TrafficCounts(d2h=1), "a": TrafficCounts(), "b": TrafficCounts()}
-    limits = {"a": (a_limit(),), "b": (a_limit(),)}
-    view = view_of(a_record(regions=regions, limits=limits))
-    assert [row.region for row in view.overview] == ["a, b", "whole call"]
 
 
 def test_the_total_is_that_of_the_whole_call() -> None:
@@ -84,7 +75,34 @@ def test_the_total_is_that_of_the_whole_call() -> None:
 
 
 def test_a_first_call_like_the_others_needs_no_table() -> None:
-    assert view_of(a_record()).first_rows == ()
+    view = view_of(a_record())
+    assert (view.first_known, view.first_rows) == (True, ())
+
+
+def test_a_first_call_that_differs_only_in_what_no_table_shows_needs_none_either() -> None:
+    cold = {WHOLE_RUN: TrafficCounts(kernels=9), "forward": TrafficCounts(kernels=9)}
+    assert view_of(a_record(first_call=cold)).first_rows == ()
+
+
+@pytest.mark.parametrize(
+    ("runs", "first_call", "counted", "watched"),
+    [
+        (5, None, "per warm call", "5 warm calls"),
+        (1, None, "per warm call", "1 warm call"),
+        (1, {}, "in the one recorded run", "1 recorded run"),
+        (3, {}, "per recorded run", "3 recorded runs"),
+    ],
+)
+def test_only_a_call_after_a_cold_one_is_called_warm(
+    runs: int, first_call: dict[str, TrafficCounts] | None, counted: str, watched: str
+) -> None:
+    view = view_of(replace(a_record(first_call=first_call), runs=runs))
+    assert view.counted == counted
+    assert view.watched == f"SIMULATED: {watched} on simulated"
+
+
+def test_a_first_call_nobody_recorded_is_not_said_to_have_been_the_same() -> None:
+    assert not view_of(a_record(first_call={})).first_known
 
 
 def test_a_cold_call_that_differs_is_shown_apart() -> None:
@@ -121,15 +139,3 @@ def test_no_lines_means_no_traffic_only_when_nothing_was_counted() -> None:
 def test_a_probe_is_named_where_it_is_not_the_device_itself() -> None:
     assert view_of(a_record()).watched == "SIMULATED: 5 warm calls on simulated"
     assert view_of(a_record(probe="cupti 13.4")).watched.endswith(", watched by cupti 13.4")
-
-
-def test_every_limit_is_listed_with_its_reason() -> None:
-    limits = {
-        "forward": (a_limit(because="stay"),),
-        WHOLE_RUN: (a_limit(quantity=Quantity.H2D_BYTES),),
-    }
-    rows = [(row.region, row.limit, row.because) for row in limit_rows(limits)]
-    assert rows == [
-        ("forward", "D2H at most 0", "stay"),
-        ("whole call", "H2D bytes at most 0 B", "the loss stays on the device"),
-    ]

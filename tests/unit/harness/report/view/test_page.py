@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from builders import (
+    a_check,
     a_record,
     a_run,
     a_transfer,
@@ -16,9 +17,11 @@ from builders import (
 )
 
 from harness.model.event import Site
-from harness.model.outcome import Evidence
+from harness.model.measurement import Throughput
+from harness.model.outcome import Evidence, Outcome
+from harness.model.trace import TrafficCounts
 from harness.model.traffic import traffic_lines
-from harness.model.verdict import Run
+from harness.model.verdict import INTERRUPTED, Run
 from harness.report.view.cases import Fact
 from harness.report.view.page import Page, build_page
 
@@ -116,3 +119,46 @@ def test_source_lines_are_shown_relative_to_the_folder_given(tmp_path: Path) -> 
     traffic = page.cases[0].traffic
     assert traffic is not None
     assert traffic.lines[0].site == "ops.py:3 in f"
+
+
+def test_the_title_of_an_interrupted_run_says_so() -> None:
+    stopped = a_check(check=INTERRUPTED, outcome=Outcome.INCONCLUSIVE)
+    assert build_page(a_run(a_verdict(), checks=(stopped,))).title.startswith("INTERRUPTED · ")
+
+
+def test_columns_that_no_case_fills_are_left_out() -> None:
+    bare = a_verdict(a_check(check="test"))
+    assert build_page(a_run(bare)).columns == ("case", "traffic")
+    timed = a_verdict(
+        traffic=a_record(),
+        call_time=an_estimate(),
+        throughput=Throughput(unit="samples", units_per_call=1, bytes_per_call=0),
+    )
+    other = a_verdict(case="b", parameters={"shape": "8x8", "dtype": "float32"})
+    assert build_page(a_run(timed, other)).columns == (
+        "case",
+        "parameters",
+        "values",
+        "traffic",
+        "call time",
+        "throughput",
+    )
+
+
+@pytest.mark.parametrize(
+    ("first_calls", "counted"),
+    [
+        ([], ""),
+        ([None, None], "per warm call"),
+        ([{}], "in the one recorded run"),
+        ([None, {}], "per warm call, in the one recorded run"),
+    ],
+)
+def test_what_the_counts_are_of_is_taken_from_the_records(
+    first_calls: list[dict[str, TrafficCounts] | None], counted: str
+) -> None:
+    verdicts = (
+        a_verdict(case=f"{n}", traffic=replace(a_record(first_call=first), runs=1))
+        for n, first in enumerate(first_calls)
+    )
+    assert build_page(a_run(*verdicts)).counted == counted

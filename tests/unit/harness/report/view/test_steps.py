@@ -5,7 +5,7 @@ from __future__ import annotations
 from builders import a_check, a_failed_traffic_check, a_record, a_run, a_sample, a_verdict
 
 from harness.model.outcome import Evidence, Outcome
-from harness.model.verdict import Run
+from harness.model.verdict import INTERRUPTED, Run
 from harness.report.view.page import build_page
 from harness.report.view.steps import Step
 
@@ -39,6 +39,37 @@ def test_a_finding_true_of_many_cases_is_told_once_with_all_of_them() -> None:
     ]
     assert step.evidence == "no probe"
     assert step.action == "run on a simulated device"
+
+
+def test_a_case_that_fails_on_two_devices_is_one_case() -> None:
+    on = [
+        a_check(outcome=Outcome.FAILED, evidence=f"device {name}") for name in ("simulated", "cpu")
+    ]
+    (step,) = steps_of(a_run(a_verdict(*on)))
+    assert step.title == "values failed in softmax_cross_entropy/4096x1000-float32"
+    assert len(step.cases) == 1
+    assert step.evidence == "device simulated; device cpu"
+
+
+def test_cases_are_counted_and_not_their_devices() -> None:
+    wrong = a_check(outcome=Outcome.FAILED)
+    (step,) = steps_of(a_run(a_verdict(wrong, wrong, case="a"), a_verdict(wrong, wrong, case="b")))
+    assert step.title == "values failed in 2 cases"
+
+
+def test_evidence_of_its_own_in_every_case_is_counted() -> None:
+    verdicts = (
+        a_verdict(a_check(outcome=Outcome.FAILED, evidence=f"{n} rounds"), case=f"{n}")
+        for n in range(5)
+    )
+    (step,) = steps_of(a_run(*verdicts))
+    assert step.evidence == "0 rounds; 1 rounds; 3 more"
+
+
+def test_an_interruption_is_called_by_its_name_and_points_nowhere() -> None:
+    stopped = a_check(check=INTERRUPTED, outcome=Outcome.INCONCLUSIVE, summary="after 1 of 9")
+    (step,) = steps_of(a_run(a_verdict(), checks=(stopped,)))
+    assert step.title == "the run was interrupted"
 
 
 def test_findings_that_differ_stay_apart() -> None:
