@@ -21,7 +21,7 @@ from harness.units import count_text, duration_text
 __all__ = ["baseline_command"]
 
 run_argument = click.argument(
-    "run_file", metavar="[RUN.json]", required=False, type=click.Path(path_type=Path)
+    "run_file", metavar="[RUN.json|report.html]", required=False, type=click.Path(path_type=Path)
 )
 
 

@@ -21,7 +21,7 @@ class Outcome(Enum):
     @property
     def severity(self) -> int:
         """0 for passed up to 3 for failed."""
-        return list(Outcome).index(self)
+        return _SEVERITIES[self]
 
     @property
     def exit_code(self) -> ExitCode:
@@ -29,6 +29,7 @@ class Outcome(Enum):
         return _EXIT_CODES[self]
 
 
+_SEVERITIES = {outcome: rank for rank, outcome in enumerate(Outcome)}
 _EXIT_CODES = {
     Outcome.PASSED: ExitCode.PASSED,
     Outcome.SKIPPED: ExitCode.PASSED,

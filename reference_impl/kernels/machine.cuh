@@ -23,6 +23,14 @@ __device__ __forceinline__ float exp2_flushed(float value) {
 // From here on the compiler knows nothing of the word's value, and so cannot hold on to what it derived from it.
 __device__ __forceinline__ void make_opaque(unsigned& word) { asm volatile("" : "+r"(word)); }
 
+// The address, known to be one of global memory: left to itself the compiler makes generic accesses of some, which look
+// up at run time what kind of memory they are for.
+template <class T>
+__device__ __forceinline__ T* in_global_memory(T* address) {
+    __builtin_assume(__isGlobal(address));
+    return address;
+}
+
 #if __CUDA_ARCH__ >= 800
 constexpr bool HAS_PAIRWISE_MAXIMUM = true;
 #else

@@ -39,7 +39,7 @@ struct Span {
     }
 
     __device__ __forceinline__ Piece<T, WIDTH> load(int piece) const {
-        return *reinterpret_cast<const Piece<T, WIDTH>*>(from + column_of_piece(piece));
+        return *in_global_memory(reinterpret_cast<const Piece<T, WIDTH>*>(from + column_of_piece(piece)));
     }
 
     __device__ __forceinline__ Piece<T, 1> load_edge(int element) const { return {{from[column_of_edge(element)]}}; }
@@ -47,9 +47,9 @@ struct Span {
     __device__ __forceinline__ void store(int piece, const Piece<T, WIDTH>& values) const {
         T* target = to + column_of_piece(piece);
         if (sizeof(values) == sizeof(int4) && is_streaming) {
-            __stcs(reinterpret_cast<int4*>(target), reinterpret_cast<const int4&>(values));
+            __stcs(reinterpret_cast<int4*>(in_global_memory(target)), reinterpret_cast<const int4&>(values));
         } else {
-            *reinterpret_cast<Piece<T, WIDTH>*>(target) = values;
+            *reinterpret_cast<Piece<T, WIDTH>*>(in_global_memory(target)) = values;
         }
     }
 

@@ -158,41 +158,43 @@ __device__ __forceinline__ void do_group(const Task& task) {
     add_up<Members, A>(task);
 }
 
-// A multiprocessor has 65536 registers. With 64 to a thread 1024 threads fit, which together hold a row of 128 KiB.
-// Small teams want 80, and float64, whose exponential is long, 128.
-#define THREADS_PER_MULTIPROCESSOR(T, threads) (sizeof(T) == 8 ? 512 : (threads) == 128 ? 768 : 1024)
-#define BOUNDS(T, threads) __launch_bounds__(threads, THREADS_PER_MULTIPROCESSOR(T, threads) / (threads))
+// A multiprocessor has 65536 registers: 64 for each of 1024 threads, which together hold a row of 128 KiB. Small teams
+// want 80, and are as well off with 768 threads; float64, whose exponential is long, and clusters want 128.
+template <class T, int THREADS>
+constexpr int RESIDENT = sizeof(T) == 8 ? 512 : THREADS == 128 ? 768 : 1024;
+
+#define BOUNDS(threads, resident) __launch_bounds__(threads, (resident) / (threads))
 
 // LANES threads to a row, PIECES pieces of it to a thread: C / WIDTH <= LANES * PIECES.
 template <class T, int WIDTH, int LANES, int PIECES>
-__global__ void BOUNDS(T, (LANES <= 32 ? 128 : LANES)) rows_in_registers(Task task) {
+__global__ void BOUNDS((THREADS_OF<LANES>), (RESIDENT<T, THREADS_OF<LANES>>)) rows_in_registers(Task task) {
     using Members = Team<Accumulator<T>, LANES, 1>;
     do_group<T, WIDTH, Members, InRegisters<T, WIDTH, Members, PIECES>>(task);
 }
 
 // CLUSTER blocks to a row. Needs compute capability 9.0.
 template <class T, int WIDTH, int THREADS, int PIECES, int CLUSTER>
-__global__ void BOUNDS(T, THREADS) BLOCKS_OF_CLUSTER(CLUSTER) rows_in_cluster(Task task) {
+__global__ void BOUNDS(THREADS, 512) BLOCKS_OF_CLUSTER(CLUSTER) rows_in_cluster(Task task) {
     using Members = Team<Accumulator<T>, THREADS, CLUSTER>;
     do_group<T, WIDTH, Members, InRegisters<T, WIDTH, Members, PIECES>>(task);
 }
 
 // One block to a row, whose pieces fit the shared memory of the launch.
 template <class T, int WIDTH, int THREADS>
-__global__ void BOUNDS(T, THREADS) rows_in_shared_memory(Task task) {
+__global__ void BOUNDS(THREADS, (RESIDENT<T, THREADS>)) rows_in_shared_memory(Task task) {
     using Members = Team<Accumulator<T>, THREADS, 1>;
     do_group<T, WIDTH, Members, InSharedMemory<T, WIDTH, Members>>(task);
 }
 
 // One block to a row of any length.
 template <class T, int WIDTH, int THREADS>
-__global__ void BOUNDS(T, THREADS) rows_read_twice(Task task) {
+__global__ void BOUNDS(THREADS, (RESIDENT<T, THREADS>)) rows_read_twice(Task task) {
     using Members = Team<Accumulator<T>, THREADS, 1>;
     do_group<T, WIDTH, Members, ReadAgain<T, WIDTH, Members>>(task);
 }
 
 // How many labels are not ignore_index. Goes before a mean that may ignore rows.
-__global__ void BOUNDS(float, 256) count_labels(Task task) {
+__global__ void BOUNDS(256, 1024) count_labels(Task task) {
     unsigned counted = 0;
     const long long stride = static_cast<long long>(gridDim.x) * 256;
     for (long long row = blockIdx.x * 256ll + threadIdx.x; row < task.rows; row += stride) {
@@ -236,7 +238,7 @@ struct Factors {
 
 // Multiplies the gradient by dy / expected_dy. A block for which that is 1 reads nothing but dy.
 template <class T, int WIDTH>
-__global__ void BOUNDS(T, 256) scale_gradient(Task task) {
+__global__ void BOUNDS(256, 1024) scale_gradient(Task task) {
     using A = Accumulator<T>;
     const A* dy = static_cast<const A*>(task.dy);
     const bool is_per_row = task.flags & DY_PER_ROW;

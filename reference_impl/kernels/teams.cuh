@@ -40,11 +40,15 @@ __device__ __forceinline__ double value_of_block(const double* mine, unsigned ra
     return __hiloint2double(static_cast<int>(high), static_cast<int>(low));
 }
 
+// Teams of less than a block share one of 128 threads.
+template <int LANES>
+constexpr int THREADS_OF = LANES <= 32 ? 128 : LANES;
+
 // LANES neighbours in a block of 128; or a whole block of LANES; or CLUSTER such blocks.
 template <class A, int LANES, int CLUSTER>
 struct Team {
-    static constexpr int THREADS = LANES <= 32 ? 128 : LANES;
-    static constexpr int TEAMS = LANES <= 32 ? 128 / LANES : 1;
+    static constexpr int THREADS = THREADS_OF<LANES>;
+    static constexpr int TEAMS = THREADS / LANES;
     static constexpr int SIZE = LANES * CLUSTER;
 
     __device__ __forceinline__ static int number() { return TEAMS == 1 ? 0 : threadIdx.x / LANES; }

@@ -6,6 +6,10 @@ waits: ufuncs, reductions, ``where``, and indexing by integer arrays that are al
 
 from reference_impl.ops.add_bias import AddBias, add_bias
 from reference_impl.ops.cross_entropy import CrossEntropy, cross_entropy
+from reference_impl.ops.fused_softmax_cross_entropy import (
+    FusedSoftMaxCrossEntropy,
+    fused_softmax_cross_entropy,
+)
 from reference_impl.ops.host_round_trip import (
     HostRoundTripSoftMaxCrossEntropy,
     host_round_trip_softmax_cross_entropy,
@@ -22,6 +26,7 @@ from reference_impl.ops.softmax_cross_entropy import SoftMaxCrossEntropy, softma
 __all__ = [
     "AddBias",
     "CrossEntropy",
+    "FusedSoftMaxCrossEntropy",
     "HostRoundTripSoftMaxCrossEntropy",
     "Matmul",
     "ReLU",
@@ -30,6 +35,7 @@ __all__ = [
     "SoftMaxCrossEntropy",
     "add_bias",
     "cross_entropy",
+    "fused_softmax_cross_entropy",
     "host_round_trip_softmax_cross_entropy",
     "matmul",
     "relu",

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from reference_impl.autograd import Operation, training
-from reference_impl.ops import HostRoundTripSoftMaxCrossEntropy, SoftMaxCrossEntropy
+from reference_impl.ops import (
+    FusedSoftMaxCrossEntropy,
+    HostRoundTripSoftMaxCrossEntropy,
+    SoftMaxCrossEntropy,
+)
 from reference_impl.oracle.softmax_cross_entropy import softmax_cross_entropy
 from reference_impl.tensor import Tensor
 from reference_impl.workloads import frozen_softmax_cross_entropy as yardstick
@@ -18,6 +22,7 @@ from reference_impl.workloads.softmax_cross_entropy_recipes import RECIPES, Reci
 
 __all__ = [
     "CONTROL",
+    "FUSED",
     "PRE_FIX",
     "WORKLOAD",
     "SoftmaxCrossEntropyCase",
@@ -262,3 +267,10 @@ PRE_FIX = SoftmaxCrossEntropyWorkload(
 )
 
 WORKLOAD = SoftmaxCrossEntropyWorkload(controls={CONTROL: PRE_FIX})
+
+FUSED = SoftmaxCrossEntropyWorkload(
+    op=FusedSoftMaxCrossEntropy,
+    name="fused_softmax_cross_entropy",
+    summary="the same by one fused kernel, which reads the logits once (extra: fast)",
+    controls={CONTROL: PRE_FIX},
+)

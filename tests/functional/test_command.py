@@ -90,7 +90,7 @@ def test_a_broken_workload_fails_by_name_and_the_others_still_run(run_in, tmp_pa
 
 @pytest.mark.parametrize(
     ("target", "says"),
-    [("NO_REGION", "never entered"), ("UNMODELLED", "unwrap")],
+    [("NO_REGION", "never entered"), ("UNMODELLED", "fft")],
 )
 def test_what_cannot_be_told_is_inconclusive(run_in, target, says):
     done = run_in(f"user_workloads:{target}", *QUICK)

@@ -1,16 +1,14 @@
 """The CUDA kernels on the host: built once per source, called like the op calls them on a GPU."""
 
-import os
-import tempfile
+import time
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from reference_impl.kernels.cuda_on_host import (
-    CompilerMissing,
+    CompilerMissingError,
     HostBuffer,
     HostDevice,
     HostLaunch,
@@ -90,9 +88,16 @@ def planned_kernels():
 
 
 @pytest.fixture(scope="session")
-def programs():
-    """Where built programs stay from one test run to the next: a folder of this user's, named for what is in it."""
-    return Path(tempfile.gettempdir()) / f"cuda_on_host-{os.getuid()}"
+def programs(request, tmp_path_factory):
+    """Where built programs stay from one test run to the next, a week long: they are named for what is in them."""
+    cache = getattr(request.config, "cache", None)
+    if cache is None:
+        return tmp_path_factory.mktemp("cuda_on_host")
+    folder = cache.mkdir("cuda_on_host")
+    for program in folder.iterdir():
+        if program.stat().st_mtime < time.time() - 7 * 24 * 3600:
+            program.unlink()
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +109,7 @@ def build_kernels(programs):
             program = build(
                 joined(parts), kernels, folder=programs, sanitizer=sanitizer, facts=facts
             )
-        except CompilerMissing as missing:
+        except CompilerMissingError as missing:
             pytest.skip(str(missing))
         return HostDevice(program)
 
@@ -119,6 +124,34 @@ def host_parts():
 @pytest.fixture(scope="session")
 def host_gpu(build_kernels, host_parts):
     return FusedOnHost(build_kernels(host_parts, planned_kernels()))
+
+
+@pytest.fixture(scope="session")
+def devices():
+    return DEVICES
+
+
+@pytest.fixture(scope="session")
+def far_row():
+    """A function that runs the one block whose work is row ``row``, the only row there is memory for."""
+
+    def run(gpu, x, t, *, row):
+        ((each,), buffers) = gpu.call(x, t, reduction="none")
+        sizes = {"logits": x[0].nbytes, "gradient": x[0].nbytes, "labels": 8, "losses": 4}
+        pointers = {
+            name: HostBuffer(buffer.array, distance=row * sizes.get(name, 0))
+            for name, buffer in buffers.items()
+        }
+        task = each.parameter.copy()
+        task["rows"] = row + 1
+        groups = row // int(task["rows_per_group"][0])
+        # The row must be the group's first: the team that has it is then the block's first.
+        assert row % int(task["rows_per_group"][0]) == 0, "choose a row that begins a group"
+        far = replace(each, parameter=task, pointers=pointers, grid=groups + 1, only_cluster=groups)
+        contents = gpu.device.run([far])
+        return {name: contents[buffer] for name, buffer in pointers.items()}
+
+    return run
 
 
 @pytest.fixture(scope="session")

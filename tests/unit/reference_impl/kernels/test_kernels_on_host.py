@@ -243,7 +243,7 @@ def test_a_workspace_is_ready_for_the_next_launch_and_the_mean_is_the_same_to_th
 
 
 @pytest.mark.parametrize(
-    ("shape", "rows_per_group"), [((301, 3), 96), ((37, 1000), 12), ((7, 1027), 3), ((5, 65543), 2)]
+    ("shape", "rows_per_group"), [((301, 3), 96), ((37, 1000), 12), ((7, 1028), 3), ((5, 65543), 2)]
 )
 def test_a_group_may_hold_more_rows_than_its_block_takes_at_once(
     host_gpu, logits_of, labels_of, assert_fused, shape, rows_per_group
