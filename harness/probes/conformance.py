@@ -80,6 +80,7 @@ class ProbeConformance:
             self.a_wait_is_seen_once: waits,
             self.work_alone_is_neither_a_copy_nor_a_wait: True,
             self.an_idle_recording_is_empty: True,
+            self.what_is_planted_leaves_no_doubt: True,
             self.nothing_leaks_in_from_before_or_after: copies,
             self.a_region_tags_what_is_launched_inside_only: copies,
             self.nested_regions_are_tagged_outermost_first: copies,
@@ -136,6 +137,10 @@ class ProbeConformance:
     def an_idle_recording_is_empty(self) -> None:
         """The probe itself neither copies nor waits where it counts."""
         _expect("counts", TrafficCounts(), self._record(_nothing).counts())
+
+    def what_is_planted_leaves_no_doubt(self) -> None:
+        """A doubt keeps every zero from being believed, so ordinary actions must not raise one."""
+        _expect("doubts", (), self._record(self._everything).doubts)
 
     def nothing_leaks_in_from_before_or_after(self) -> None:
         """Only what happens while the recording is open belongs to it."""

@@ -132,6 +132,12 @@ class _Overclaimed(SimulatedRecording):
         return replace(trace, evidence=next(iter(type(trace.evidence))))
 
 
+class _Doubtful(SimulatedRecording):
+    def observe(self, observation: Observation) -> None:
+        self.doubt(f"{observation.api} may not be all there was")
+        super().observe(observation)
+
+
 class _Leaky(SimulatedProbe):
     _late: Any = None
 
@@ -176,6 +182,7 @@ def _failures(probe: SimulatedProbe) -> set[str]:
         (_Elsewhere, "a_site_is_the_line_that_caused_the_event"),
         (_Reversed, "other_threads_are_seen_in_order"),
         (_Unsteady, "repeated_runs_give_identical_counts"),
+        (_Doubtful, "what_is_planted_leaves_no_doubt"),
     ],
 )
 def test_a_recording_with_a_defect_is_caught(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Iterator
+from types import GenericAlias
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,10 +19,18 @@ from harness.probes.simulated import (
     transfer,
     values,
 )
-from harness.probes.simulated.elementwise import apply, apply_method
+from harness.probes.simulated.elementwise import apply, apply_method, exists
+from harness.probes.simulated.flat import FlatIterator
 from harness.probes.simulated.host_reads import HostReads
+from harness.probes.simulated.methods import methods, not_modelled_attributes
 from harness.probes.simulated.operators import Operators
-from harness.probes.simulated.refusal import NotModelledError, implicit_conversion_refused
+from harness.probes.simulated.refusal import (
+    NotModelledError,
+    UnsupportedOperandError,
+    absent,
+    implicit_conversion_refused,
+    not_modelled,
+)
 from harness.probes.simulated.storage import DeviceMemory, Memory, allocate
 from harness.probes.simulated.streams import Device
 
@@ -60,8 +68,15 @@ class DeviceArray(Operators, HostReads):
     __array_priority__: ClassVar[int] = 100
 
     def __init__(
-        self, shape: int | tuple[int, ...], dtype: npt.DTypeLike = float, order: str = "C"
+        self,
+        shape: int | tuple[int, ...],
+        dtype: npt.DTypeLike = float,
+        memptr: Any = None,
+        strides: Any = None,
+        order: str = "C",
     ) -> None:
+        if memptr is not None or strides is not None:
+            raise not_modelled("xp.ndarray over given memory or strides")
         self._memory = allocate(shape, dtype, order)
 
     @property
@@ -106,6 +121,15 @@ class DeviceArray(Operators, HostReads):
         return None if base is None else self._view(base)
 
     @property
+    def flat(self) -> FlatIterator:
+        """The elements as if there were one axis."""
+        return FlatIterator(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        raise not_modelled("ndarray.flat = ...", "write a.flat[:] = ...")
+
+    @property
     def device(self) -> Device:
         """The device the array lives on."""
         return Device(0)
@@ -120,27 +144,48 @@ class DeviceArray(Operators, HostReads):
         raise implicit_conversion_refused()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method == "__call__":
-            return wrap(apply(ufunc, inputs, options))
-        return wrap(apply_method(ufunc, method, inputs, options))
+        if not exists(ufunc):
+            return NotImplemented
+        try:
+            if method == "__call__":
+                return wrap(apply(ufunc, inputs, options))
+            return wrap(apply_method(ufunc, method, inputs, options))
+        except UnsupportedOperandError:
+            return NotImplemented
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if len(types) > 1 and not all(issubclass(kind, _HANDLED) for kind in types):
+            return NotImplemented
         answer = _HOST_ANSWERS.get(func)
         if answer is not None:
             return answer(*args, **kwargs)
         function = _BY_NUMPY_FUNCTION.get(func)
         if function is None:
-            raise NotModelledError(f"{func.__module__}.{func.__name__}")
+            return self._call_by_name(func, args, kwargs)
         return wrap(function(*args, **kwargs))
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+    def _call_by_name(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The namespace's function for NumPy's, found by its path as CuPy finds it (cupy/_core/core.pyx:2028)."""
+        owner = self.__array_namespace__()
+        try:
+            for part in (*func.__module__.split(".")[1:], func.__name__):
+                owner = getattr(owner, part)
+        except NotModelledError:
+            raise
+        except AttributeError:
+            return NotImplemented
+        return NotImplemented if owner is func else owner(*args, **kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         # By name: the namespace is built on this class.
         return importlib.import_module("harness.probes.simulated.namespace")
 
+    @classmethod
+    def __class_getitem__(cls, item: tuple[Any, Any]) -> GenericAlias:
+        return GenericAlias(cls, item)
+
     def __getattr__(self, name: str) -> Any:
-        if hasattr(np.ndarray, name) and not name.startswith("__"):
-            raise NotModelledError(f"ndarray.{name}")
-        raise AttributeError(f"a device array has no attribute {name!r}")
+        raise absent("ndarray", name)
 
     # --- elements --------------------------------------------------------------------------------------
 
@@ -202,10 +247,22 @@ class DeviceArray(Operators, HostReads):
             boundary.kernel("copy")
         return self._view(self._memory.flatten(order))  # type: ignore[arg-type]
 
-    def view(self, dtype: npt.DTypeLike | None = None) -> DeviceArray:
+    def view(self, dtype: npt.DTypeLike | None = None, type: type | None = None) -> DeviceArray:
         """The same memory, read as another dtype if one is given."""
+        if type is not None:
+            raise not_modelled("ndarray.view(type=...)")
         memory = self._memory.view() if dtype is None else self._memory.view(dtype)
         return self._view(memory)
+
+    def byteswap(self, inplace: bool = False) -> DeviceArray:
+        """The bytes of every element in reverse order, by one kernel, two when in place."""
+        swapped = self._memory.byteswap()
+        boundary.kernel("byteswap")
+        if not inplace:
+            return self._view(swapped)
+        self._memory[...] = swapped
+        boundary.kernel("copy")
+        return self
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
         """The same elements in another shape: a view, or one kernel when the layout forbids it."""
@@ -238,53 +295,15 @@ class DeviceArray(Operators, HostReads):
         self._memory[...] = catalogue.FUNCTIONS[name](self, **options)
 
 
-_METHODS = """
-all any conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round
-searchsorted squeeze std sum swapaxes take trace var argpartition argsort choose
-"""
-"""Methods that are the function of the same name with the array as first argument."""
+for _name, _function in methods(wrap).items():
+    setattr(DeviceArray, _name, _function)
+for _name, _attribute in not_modelled_attributes(DeviceArray).items():
+    setattr(DeviceArray, _name, _attribute)
 
-_REORDERED: dict[str, tuple[str, ...]] = {
-    "argmax": ("axis", "out", "dtype", "keepdims"),
-    "argmin": ("axis", "out", "dtype", "keepdims"),
-}
-"""Methods whose positional arguments come in another order than the function's."""
-
-
-def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    order = _REORDERED.get(name)
-
-    def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
-        if order is not None:
-            kwargs.update(zip(order, args, strict=False))
-            args = ()
-        return wrap(function(self, *args, **kwargs))
-
-    method.__name__ = name
-    method.__doc__ = f"``{name}`` of the namespace, with this array first."
-    return method
-
-
-def _ufunc_method(ufunc: np.ufunc) -> Callable[..., Any]:
-    def method(self: DeviceArray) -> Any:
-        return wrap(apply(ufunc, (self,), {}))
-
-    return method
-
-
-def _compress(self: DeviceArray, condition: Any, axis: int | None = None, out: Any = None) -> Any:
-    """The elements where a condition holds: one read, one kernel."""
-    return wrap(catalogue.FUNCTIONS["compress"](condition, self, axis=axis, out=out))
-
-
-for _name in (*_METHODS.split(), *_REORDERED):
-    _function = catalogue.FUNCTIONS.get(_name)
-    setattr(
-        DeviceArray,
-        _name,
-        _ufunc_method(getattr(np, _name)) if _function is None else _method(_name, _function),
-    )
-DeviceArray.compress = _compress  # type: ignore[attr-defined]
-
+_HANDLED = (DeviceArray, np.ndarray)
 _BY_NUMPY_FUNCTION = catalogue.by_numpy_function()
-_HOST_ANSWERS = {getattr(np, name): answer for name, answer in host_answers.FUNCTIONS.items()}
+_HOST_ANSWERS = {
+    getattr(np, name): answer
+    for name, answer in host_answers.FUNCTIONS.items()
+    if hasattr(np, name)
+}

@@ -1,16 +1,17 @@
 """The boundary between host and device: what crosses it is announced here, once, to whoever listens.
 
-Operations know nothing of recordings. They announce; a sink, when one is attached, is called in the thread
-that launched the event, in launch order over all threads. With no sink attached an announcement is one test.
+Operations know nothing of recordings. They announce; a listener, when one is attached, is told in the thread
+that launched the event, in launch order over all threads. With none attached an announcement is one test.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from harness.model.event import (
     Direction,
@@ -26,12 +27,13 @@ from harness.probes.simulated.site import user_line
 
 __all__ = [
     "Lane",
+    "Listener",
     "Observation",
-    "Sink",
     "attach",
     "detach",
     "device_to_device",
     "device_to_host",
+    "doubt",
     "host_to_device",
     "kernel",
     "lane",
@@ -54,7 +56,16 @@ class Observation(NamedTuple):
     details: Mapping[str, Any]
 
 
-Sink = Callable[[Observation], None]
+class Listener(Protocol):
+    """Whoever wants to know what happens at the boundary."""
+
+    def observe(self, observation: Observation) -> None:
+        """Take one event."""
+        ...
+
+    def doubt(self, reason: str) -> None:
+        """Take one reason, a sentence, why the events may not be all there were on a GPU."""
+        ...
 
 
 class Lane(threading.local):
@@ -65,7 +76,7 @@ class Lane(threading.local):
 
 lane = Lane()
 
-_sinks: tuple[Sink, ...] = ()
+_listeners: tuple[Listener, ...] = ()
 _order = threading.RLock()
 """Held while an event is delivered; re-entrant, since a finaliser may run an operation in the middle of it."""
 
@@ -78,35 +89,44 @@ _WAIT_API = {
 }
 
 
-def attach(sink: Sink) -> None:
-    """Call ``sink`` with every event from now on."""
-    global _sinks
+def attach(listener: Listener) -> None:
+    """Tell ``listener`` everything from now on."""
+    global _listeners
     with _order:
-        _sinks = (*_sinks, sink)
+        _listeners = (*_listeners, listener)
 
 
-def detach(sink: Sink) -> None:
-    """Stop calling ``sink``; an event being announced by another thread is delivered first."""
-    global _sinks
+def detach(listener: Listener) -> None:
+    """Tell ``listener`` no more; an event being announced by another thread is delivered first."""
+    global _listeners
     with _order:
-        _sinks = tuple(other for other in _sinks if other != sink)
+        _listeners = tuple(other for other in _listeners if other is not listener)
+
+
+def doubt(subject: str, consequence: str) -> None:
+    """Something was done that may hide events: ``subject at file:line consequence``."""
+    if _listeners:
+        file, line, _ = user_line(sys._getframe(1))
+        with _order:
+            for listener in _listeners:
+                listener.doubt(f"{subject} at {file}:{line} {consequence}")
 
 
 def kernel(name: str) -> None:
     """One kernel launch on the current stream."""
-    if _sinks:
+    if _listeners:
         _announce(Kernel, name, lane.stream, _NO_DETAILS)
 
 
 def memset(size_bytes: int) -> None:
     """One asynchronous fill; nothing is launched for no bytes."""
-    if _sinks and size_bytes:
+    if _listeners and size_bytes:
         _announce(Memset, "cudaMemsetAsync", lane.stream, {"size_bytes": size_bytes})
 
 
 def device_to_device(size_bytes: int) -> None:
     """One asynchronous copy inside device memory."""
-    if _sinks and size_bytes:
+    if _listeners and size_bytes:
         _copy(
             Direction.DEVICE_TO_DEVICE,
             size_bytes,
@@ -117,21 +137,21 @@ def device_to_device(size_bytes: int) -> None:
 
 def host_to_device(size_bytes: int, *, source: MemoryKind, stream: int | None = None) -> None:
     """One asynchronous copy to the device; from pageable memory it holds the host all the same."""
-    if _sinks and size_bytes:
+    if _listeners and size_bytes:
         used = lane.stream if stream is None else stream
         _copy(Direction.HOST_TO_DEVICE, size_bytes, (source, MemoryKind.DEVICE), used)
 
 
 def device_to_host(size_bytes: int, *, destination: MemoryKind, stream: int | None = None) -> None:
     """One asynchronous copy to the host; into pageable memory it holds the host all the same."""
-    if _sinks and size_bytes:
+    if _listeners and size_bytes:
         used = lane.stream if stream is None else stream
         _copy(Direction.DEVICE_TO_HOST, size_bytes, (MemoryKind.DEVICE, destination), used)
 
 
 def wait(kind: SyncKind, stream: int | None = None) -> None:
     """One explicit wait of the host."""
-    if _sinks:
+    if _listeners:
         used = lane.stream if stream is None else stream
         _announce(Sync, _WAIT_API[kind], used, {"kind": kind})
 
@@ -166,5 +186,14 @@ def _announce(kind: type[Event], api: str, stream: int, details: Mapping[str, An
         observation = Observation(
             kind, api, file, line, function, stream, perf_counter_ns(), details
         )
-        for sink in _sinks:
-            sink(observation)
+        for listener in _listeners:
+            listener.observe(observation)
+
+
+def _new_lock_in_a_forked_child() -> None:
+    # Another thread of the parent may have held it, and that thread does not exist here.
+    global _order
+    _order = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_lock_in_a_forked_child)

@@ -22,16 +22,16 @@ broadcast_to       array | shape
 diagonal           a | offset axis1 axis2
 expand_dims        a | axis
 flip               a | axis
-fliplr             m
-flipud             m
-imag               val
+fliplr             a
+flipud             a
+imag               ~val
 matrix_transpose   x
 moveaxis           a | source destination
 ravel              a | order
-real               val
-reshape            a | shape order copy
+real               ~val
+reshape            a | newshape=shape order copy
 rollaxis           a | axis start
-rot90              m | k axes
+rot90              a | k axes
 squeeze            a | axis
 swapaxes           a | axis1 axis2
 transpose          a | axes
@@ -54,22 +54,26 @@ argmax             a | axis dtype out keepdims
 argmin             a | axis dtype out keepdims
 argpartition       a | kth axis
 argsort            a | axis kind
-around             a | decimals out
+around             ~a | decimals out
 array_equiv        a1 a2
+bartlett           M
+blackman           M
 clip               a a_min a_max | out
-corrcoef           x y | rowvar
+convolve           a v | mode
+corrcoef           a y | rowvar bias ddof dtype
+correlate          a v | mode
 count_nonzero      a | axis
-cov                m y | rowvar bias ddof
-cross              a b | axisa axisb axisc axis
+cross              ~a ~b | axisa axisb axisc axis
 cumprod            a | axis dtype out
 cumsum             a | axis dtype out
-diag               v | k
 diagflat           v | k
-diff               a | n axis ~prepend ~append
+diff               ~a | n axis ~prepend ~append
 digitize           x bins | right
 dot                a b | out
-ediff1d            ary | @to_end @to_begin
+ediff1d            arr | @to_end @to_begin
 fix                x | out
+hamming            M
+hanning            M
 in1d               ar1 ar2 | assume_unique invert
 inner              a b
 interp             x xp fp | @left @right period
@@ -79,6 +83,8 @@ isin               element test_elements | assume_unique invert
 isneginf           x | out
 isposinf           x | out
 isreal             x
+i0                 x | out
+kaiser             M beta
 kron               a b
 lexsort            keys
 max                a | axis out keepdims
@@ -98,7 +104,7 @@ nansum             a | axis dtype out keepdims
 nanvar             a | axis dtype out ddof keepdims
 outer              a b | out
 packbits           a | axis bitorder
-pad                array | pad_width mode constant_values reflect_type stat_length
+pad                array | pad_width mode constant_values !end_values reflect_type stat_length
 partition          a | kth axis
 prod               a | axis dtype out keepdims
 ptp                a | axis out keepdims
@@ -106,20 +112,21 @@ roll               a @shift | axis
 round              a | decimals out
 searchsorted       a v | side @sorter
 select             *condlist *choicelist | default
-sinc               x
+sinc               x | out
 sort               a | axis kind
+sort_complex       a
 std                a | axis dtype out ddof keepdims
 sum                a | axis dtype out keepdims
 take               a ~indices:int64 | axis out
-take_along_axis    arr ~indices | axis
+take_along_axis    a ~indices | axis
 tensordot          a b | axes
-tile               A | reps
+tile               ~A | reps
 trace              a | offset axis1 axis2 dtype out
 trapezoid          y x | dx axis
-tril               m | k
-triu               m | k
+tril               ~m | k
+triu               ~m | k
 unpackbits         a | axis bitorder
-vander             x | N increasing
+vander             ~x | N increasing
 var                a | axis dtype out ddof keepdims
 vdot               a b
 """
@@ -128,22 +135,22 @@ vdot               a b
 READS = """
 argwhere           a                                          nonzero           _core/_routines_indexing.pyx:123
 array_equal        a1 a2 | equal_nan                          array_equal       _logic/comparison.py:67,70
-asarray_chkfinite  ~a                                         truth             _manipulation/kind.py:27
 average            ~a | axis ~weights returned keepdims       average           _statistics/meanvar.py:130
 bincount           x | @weights minlength                     bincount          _statistics/histogram.py:546,560
 choose             a choices | out mode                       choose            _core/_routines_indexing.pyx:200
 compress           ~condition:int64 a | axis out              compress          _core/_routines_indexing.pyx:226
+cov                a y | rowvar bias ddof @fweights @aweights dtype  covariance  _statistics/correlation.py:200,215
 extract            ~condition a                               compress          _indexing/indexing.py:162
 flatnonzero        a                                          nonzero           _sorting/search.py:164
 histogram          x ~bins | range density @weights           histogram         _statistics/histogram.py:108,114,147
-intersect1d        arr1 arr2 | assume_unique                  every_set_unique  _logic/truth.py:171-179
+intersect1d        arr1 arr2 | assume_unique return_indices   intersection      _logic/truth.py:171-194
 nanmax             a | axis out keepdims                      truth             _statistics/order.py:145
 nanmin             a | axis out keepdims                      truth             _statistics/order.py:114
 nonzero            a                                          nonzero           _core/_routines_indexing.pyx:123
-percentile         a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:293
+percentile         a ~q | axis out overwrite_input method keepdims !interpolation  quantile    _statistics/order.py:293
 place              arr ~mask ~vals                            place             _indexing/insert.py:43
 putmask            a mask values                              putmask           _indexing/insert.py:129,137
-quantile           a ~q | axis out overwrite_input method keepdims  quantile    _statistics/order.py:293
+quantile           a ~q | axis out overwrite_input method keepdims !interpolation  quantile    _statistics/order.py:293
 ravel_multi_index  *multi_index | dims mode order             ravel_multi_index _indexing/generate.py:352
 real_if_close      a | tol                                    real_if_close     _math/misc.py:484
 setdiff1d          ar1 ar2 | assume_unique                    every_set_unique  _logic/truth.py:256-258
@@ -151,7 +158,7 @@ setxor1d           ar1 ar2 | assume_unique                    every_set_unique  
 trim_zeros         filt | trim                                trim_zeros        _manipulation/add_remove.py:184,186
 union1d            arr1 arr2                                  first_set_unique  _logic/truth.py:319
 unique             ar | return_index return_inverse return_counts axis equal_nan  unique  _manipulation/add_remove.py:363,369,376
-unravel_index      indices | shape order                      unravel_index     _indexing/generate.py:409,417
+unravel_index      indices | dims=shape order                      unravel_index     _indexing/generate.py:409,417
 where              condition x y                              where             _sorting/search.py:205
 """
 """Name, parameters, what is read (a function of ``crossings``), and where CuPy does so."""
@@ -161,20 +168,26 @@ _REDUCTIONS = ("all", "any", "cumprod", "cumsum", "max", "min", "prod", "sum")
 _VALUES: Mapping[str, Callable[..., Any]] = {
     **{name: getattr(np.ndarray, name) for name in _REDUCTIONS},  # the same values, less overhead
     "bincount": values.bincount,
+    "choose": values.choose,
     "clip": values.clip,
-    "diag": values.diag,
+    "corrcoef": values.corrcoef,
+    "cov": values.cov,
     "diagonal": values.diagonal,
+    "digitize": values.digitize,
     "in1d": values.in1d,
     "pad": values.pad,
     "place": values.place,
     "ravel_multi_index": values.ravel_multi_index,
     "reshape": values.reshape,
+    "searchsorted": values.searchsorted,
     "take": values.take,
     "take_along_axis": values.take_along_axis,
     "unique": values.unique,
     "where": values.where,
     **{name: values.argument_reduction(name) for name in ("argmax", "argmin")},
-    **{name: values.argument_reduction(name) for name in ("nanargmax", "nanargmin")},
+    "nanargmax": values.ignoring_nan("argmax", -np.inf),
+    "nanargmin": values.ignoring_nan("argmin", np.inf),
+    **{name: values.into(name) for name in ("fix", "i0", "sinc")},
     **{name: values.stable(name) for name in ("sort", "argsort")},
     **{name: values.quietly(name) for name in ("mean", "var", "std", "median")},
     **{f"nan{name}": values.quietly(f"nan{name}") for name in ("mean", "var", "std", "median")},
@@ -216,8 +229,15 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **joining.FUNCTIONS,
     **ranges.FUNCTIONS,
     **variadic.FUNCTIONS,
+    "alltrue": _OPERATIONS["all"],
     "concat": joining.FUNCTIONS["concatenate"],
+    "cumproduct": _OPERATIONS["cumprod"],
     "permute_dims": _OPERATIONS["transpose"],
+    "product": _OPERATIONS["prod"],
+    "round_": _OPERATIONS["round"],
+    "row_stack": joining.FUNCTIONS["vstack"],
+    "sometrue": _OPERATIONS["any"],
+    "trapz": _OPERATIONS["trapezoid"],
 }
 """Functions of the device by name; they take device arrays and return memory."""
 

@@ -187,12 +187,29 @@ def _like(make: Callable[..., Memory]) -> Callable[..., Memory]:
         subok: None = None,
         shape: Any = None,
     ) -> Memory:
+        _no_subclasses(subok)
         columns = order == "F" or (order in "KA" and a.flags.fnc)
         return make(shape or a.shape, dtype or a.dtype, "F" if columns else "C")
 
     like.__name__ = make.__name__ + "_like"
     like.__doc__ = f"``{make.__name__}`` with the shape and dtype of ``a``."
     return like
+
+
+def empty_like(
+    prototype: DeviceMemory,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: None = None,
+    shape: Any = None,
+) -> Memory:
+    """``empty`` with the shape and dtype of ``prototype``."""
+    return _like(empty)(prototype, dtype, order, subok, shape)
+
+
+def _no_subclasses(subok: object) -> None:
+    if subok is not None:
+        raise TypeError("device arrays have no subclasses to pass through: subok must be None")
 
 
 def full_like(
@@ -204,6 +221,7 @@ def full_like(
     shape: Any = None,
 ) -> Memory:
     """``full`` with the shape and dtype of ``a``."""
+    _no_subclasses(subok)
     columns = order == "F" or (order in "KA" and a.flags.fnc)
     wanted = shape or a.shape
     return full(wanted, fill_value, dtype or a.dtype, "F" if columns else "C")
@@ -235,7 +253,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "asfortranarray": asfortranarray,
     "copy": copy,
     "empty": empty,
-    "empty_like": _like(empty),
+    "empty_like": empty_like,
     "eye": eye,
     "frombuffer": frombuffer,
     "full": full,

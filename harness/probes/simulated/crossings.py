@@ -14,6 +14,7 @@ import numpy as np
 from harness.probes.simulated import boundary
 from harness.probes.simulated.indexing import count_true
 from harness.probes.simulated.operation import Call
+from harness.probes.simulated.refusal import not_modelled
 from harness.probes.simulated.storage import DeviceMemory
 
 __all__ = [
@@ -22,9 +23,11 @@ __all__ = [
     "bincount",
     "choose",
     "compress",
+    "covariance",
     "every_set_unique",
     "first_set_unique",
     "histogram",
+    "intersection",
     "nonzero",
     "place",
     "putmask",
@@ -135,6 +138,8 @@ def unravel_index(call: Call) -> None:
 
 def unique(call: Call) -> None:
     """The size of the result, once more for the indices and once more for the counts."""
+    if call.given.get("axis") is not None:
+        raise not_modelled("xp.unique(axis=...)", "CuPy sorts rows with one read per comparison")
     values = call.memory["ar"]
     count_true(values)
     for extra in ("return_index", "return_counts"):
@@ -155,6 +160,26 @@ def every_set_unique(call: Call) -> None:
             count_true(array)
     if arrays[0].size:
         boundary.read_back(4)
+
+
+def intersection(call: Call) -> None:
+    """``unique`` of both, of indices too if they are wanted; then one mask, or three with the indices."""
+    wanted = bool(call.given.get("return_indices"))
+    arrays = list(call.memory.values())[:2]
+    if not call.given.get("assume_unique"):
+        for array in arrays:
+            for _ in range(1 + wanted):
+                count_true(array)
+    if arrays[0].size:
+        for _ in range(1 + 2 * wanted):
+            boundary.read_back(4)
+
+
+def covariance(call: Call) -> None:
+    """With weights only: whether they sum to zero, and whether degrees of freedom are left."""
+    if call.given.get("fweights") is not None or call.given.get("aweights") is not None:
+        boundary.read_back(1)
+        boundary.read_back(1)
 
 
 def trim_zeros(call: Call) -> None:

@@ -1,12 +1,13 @@
-"""The part of ``cupy.cuda`` that a program under test calls."""
+"""The part of ``cupy.cuda`` that a program under test calls; what CuPy has besides is refused."""
 
-from __future__ import annotations
+from __future__ import annotations as _annotations
 
-from typing import Any
+from typing import Any as _Any
 
+from harness.probes.simulated import cupy_names as _cupy_names
 from harness.probes.simulated.pinned import PinnedMemory, alloc_pinned_memory
 from harness.probes.simulated.pool import MemoryAsyncPool, MemoryPool, PinnedMemoryPool
-from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.refusal import absent as _absent
 from harness.probes.simulated.storage import MemoryPointer
 from harness.probes.simulated.streams import (
     Device,
@@ -14,6 +15,7 @@ from harness.probes.simulated.streams import (
     Stream,
     get_current_stream,
     get_elapsed_time,
+    runtime,
 )
 
 __all__ = [
@@ -27,16 +29,44 @@ __all__ = [
     "Stream",
     "alloc_pinned_memory",
     "get_current_stream",
+    "get_device_id",
     "get_elapsed_time",
     "is_available",
+    "nvtx",
     "runtime",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
-        raise AttributeError(f"the simulated cuda module has no attribute {name!r}")
-    raise NotModelledError(f"cuda.{name}")
+class _Nvtx:
+    """``cupy.cuda.nvtx``: marks for a profiler, which neither copy nor wait."""
+
+    available = True
+
+    def __getattr__(self, name: str) -> _Any:
+        raise _absent("cuda.nvtx", name)
+
+    @staticmethod
+    def RangePush(message: str, id_color: int = -1) -> None:  # noqa: N802 - NVTX's name
+        """Begin a range."""
+
+    @staticmethod
+    def RangePushC(message: str, color: int = 0) -> None:  # noqa: N802 - NVTX's name
+        """Begin a coloured range."""
+
+    @staticmethod
+    def RangePop() -> None:  # noqa: N802 - NVTX's name
+        """End the innermost range."""
+
+    @staticmethod
+    def Mark(message: str, id_color: int = -1) -> None:  # noqa: N802 - NVTX's name
+        """Mark a moment."""
+
+    @staticmethod
+    def MarkC(message: str, color: int = 0) -> None:  # noqa: N802 - NVTX's name
+        """Mark a moment in a colour."""
+
+
+nvtx = _Nvtx()
 
 
 def is_available() -> bool:
@@ -44,17 +74,14 @@ def is_available() -> bool:
     return True
 
 
-class runtime:  # noqa: N801 - stands for the module cupy.cuda.runtime
-    """The runtime calls that hold the host."""
+def get_device_id() -> int:
+    """The number of the one simulated device."""
+    return 0
 
-    @staticmethod
-    def deviceSynchronize() -> None:  # noqa: N802 - CUDA's name
-        """Hold the host until all work of the device is done."""
-        Device().synchronize()
 
-    @staticmethod
-    def streamSynchronize(stream: int) -> None:  # noqa: N802 - CUDA's name
-        """Hold the host until all work of a stream is done."""
-        queue = Stream(null=True)
-        queue.ptr = stream
-        queue.synchronize()
+def __getattr__(name: str) -> _Any:
+    raise _absent("cuda", name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_cupy_names.OWNERS["cuda"])

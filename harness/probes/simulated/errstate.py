@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.probes.simulated.refusal import NotModelledError
+__all__ = ["errstate", "geterr", "raises_on_failure", "seterr"]
 
-__all__ = ["errstate", "raises_on_failure"]
+_FLOATING = ("divide", "over", "under", "invalid")
 
 
 class _Setting(threading.local):
@@ -23,22 +23,37 @@ def raises_on_failure() -> bool:
     return _setting.linalg == "raise"
 
 
-@contextmanager
-def errstate(*, linalg: str | None = None, **others: str | None) -> Iterator[None]:
-    """``linalg="raise"`` reports failures, ``"ignore"``, the default, leaves them in the values.
+def geterr() -> dict[str, str | None]:
+    """The settings of this thread (``cupyx.geterr``)."""
+    return {**dict.fromkeys(_FLOATING), "linalg": _setting.linalg}
 
-    The floating-point settings of NumPy have no counterpart on a device.
+
+def seterr(*, linalg: str | None = None, **others: str | None) -> dict[str, str | None]:
+    """Change the settings of this thread and return what they were (``cupyx.seterr``).
+
+    ``linalg="raise"`` reports failures, ``"ignore"``, the default, leaves them in the values. The
+    floating-point settings of NumPy have no counterpart on a device: ``NotImplementedError``, as in CuPy.
     """
+    unknown = sorted(others.keys() - set(_FLOATING))
+    if unknown:
+        raise TypeError(f"seterr() has no setting {unknown[0]!r}")
     asked = sorted(name for name, value in others.items() if value is not None)
     if asked:
-        raise NotModelledError(
-            f"errstate({asked[0]}=...)", "a kernel raises no floating-point errors"
+        raise NotImplementedError(
+            f"errstate({asked[0]}=...): a kernel raises no floating-point errors, and CuPy refuses it too"
         )
     if linalg not in (None, "ignore", "raise"):
-        raise NotModelledError(f"errstate(linalg={linalg!r})", "use 'ignore' or 'raise'")
-    before = _setting.linalg
-    _setting.linalg = linalg or before
+        raise NotImplementedError(f"errstate(linalg={linalg!r}): use 'ignore' or 'raise'")
+    before = geterr()
+    _setting.linalg = linalg or _setting.linalg
+    return before
+
+
+@contextmanager
+def errstate(*, linalg: str | None = None, **others: str | None) -> Iterator[None]:
+    """``seterr`` for a block (``cupyx.errstate``)."""
+    before = seterr(linalg=linalg, **others)
     try:
         yield
     finally:
-        _setting.linalg = before
+        seterr(**before)

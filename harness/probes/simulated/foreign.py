@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.model.event import SyncKind
 from harness.probes.simulated import boundary
-from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.refusal import not_modelled
 from harness.probes.simulated.storage import DeviceMemory
 
 __all__ = ["ForeignArray", "adopt", "is_foreign"]
@@ -49,7 +49,7 @@ def adopt(value: Any) -> DeviceMemory:
     Any other exporter points at memory the simulated device does not own: ``NotModelledError``.
     """
     if not isinstance(value, ForeignArray):
-        raise NotModelledError(
+        raise not_modelled(
             f"the memory of {type(value).__module__}.{type(value).__qualname__}",
             "wrap a device array in ForeignArray to stand for another library's",
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from harness.probes.simulated import transfer
-from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.refusal import not_modelled
 from harness.probes.simulated.storage import DeviceMemory
 
 __all__ = ["HostReads"]
@@ -134,7 +134,7 @@ class HostReads(DeviceMemory):
             options: dict[str, Any] = {} if max_version is None else {"max_version": max_version}
             return self.get(order="A").__dlpack__(**options)
         if dl_device in (None, _CUDA):
-            raise NotModelledError(
+            raise not_modelled(
                 "__dlpack__ to another CUDA library",
                 "simulated device memory has no CUDA address; ask for dl_device=(1, 0), a host copy",
             )

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from harness.probes.simulated import boundary
-from harness.probes.simulated.refusal import NotModelledError
 from harness.probes.simulated.storage import DeviceMemory, Memory, is_scalar, to_memory
 from harness.probes.simulated.transfer import fill, upload
 
@@ -84,7 +83,7 @@ def set_item(memory: Memory, key: Any, value: Any) -> None:
 def ufunc_at(ufunc: np.ufunc, target: Any, key: Any, value: Any = None) -> None:
     """``ufunc.at(target, key, value)``: an atomic scatter, one kernel."""
     if ufunc not in _AT:
-        raise NotModelledError(f"{ufunc.__name__}.at", f"CuPy has no {ufunc.__name__}.at either")
+        raise NotImplementedError(f"{ufunc.__name__}.at: CuPy has no such scatter either")
     if not isinstance(target, DeviceMemory):
         raise TypeError(f"{ufunc.__name__}.at takes a device array, not {type(target).__name__}")
     memory = target._memory

@@ -185,6 +185,8 @@ def put(a: DeviceMemory, ind: Any, v: Any, mode: str = "wrap") -> None:
     values = on_device(v, "put", memory.dtype) if not is_scalar(v) else upload(v, memory.dtype)
     if mode == "raise":
         boundary.read_back(1)
+    if mode == "wrap" and memory.size:
+        indices = indices % memory.size
     with np.errstate(all="ignore"):
         np.put(memory, indices, values, mode=mode)  # type: ignore[arg-type]
     boundary.kernel("put")

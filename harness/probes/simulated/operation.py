@@ -9,13 +9,16 @@ plain        operand: a device array or a scalar; option: a host value
 ``~name``    a host list or array is accepted too and costs one copy to the device
 ``@name``    an option that may be a device array
 ``*name``    a sequence of device arrays
+``!name``    an option of CuPy that is not modelled: refused unless it is ``None``
 ``:dtype``   the dtype in which a host operand is copied
+``name=old``  CuPy's name, and the one NumPy has for it
 ===========  ======================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
@@ -24,11 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.probes.simulated import boundary
+from harness.probes.simulated.host_knowledge import REFUSALS, depends_on_values
+from harness.probes.simulated.refusal import not_modelled
 from harness.probes.simulated.silence import silently
 from harness.probes.simulated.storage import DeviceMemory, Memory, is_scalar, to_memory
 from harness.probes.simulated.transfer import upload
 
-__all__ = ["Call", "Operation", "Work", "on_device"]
+__all__ = ["Call", "Operation", "Work", "named_parameters", "on_device"]
 
 
 class Work(Enum):
@@ -39,9 +44,12 @@ class Work(Enum):
 
 
 class _Parameter(NamedTuple):
+    """``name`` is CuPy's, ``keyword`` what the function that computes the values calls it."""
+
     name: str
     mark: str
     dtype: str | None
+    keyword: str
 
 
 class Call(NamedTuple):
@@ -66,12 +74,21 @@ class Call(NamedTuple):
         return dict(zip(names, operands, strict=False)) | dict(options)
 
 
+def named_parameters(*names: str, optional: Iterable[str] = ()) -> inspect.Signature:
+    """The signature of a function whose parameters may be given by position or by name, the optional ones last."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind) for name in names]
+    parameters += [inspect.Parameter(name, kind, default=None) for name in optional]
+    return inspect.Signature(parameters)
+
+
 def _parse(text: str) -> tuple[_Parameter, ...]:
     parameters = []
     for word in text.split():
-        mark = word[0] if word[0] in "~@*" else ""
-        name, _, dtype = word[len(mark) :].partition(":")
-        parameters.append(_Parameter(name, mark, dtype or None))
+        mark = word[0] if word[0] in "~@*!" else ""
+        names, _, dtype = word[len(mark) :].partition(":")
+        name, _, keyword = names.partition("=")
+        parameters.append(_Parameter(name, mark, dtype or None, keyword or name))
     return tuple(parameters)
 
 
@@ -91,8 +108,9 @@ class Operation:
     """A function of the device; call it with device arrays, scalars and options.
 
     ``values`` computes on host memory and defaults to NumPy's function of the same name. ``crossings`` is
-    run first and announces what crosses the boundary; ``None`` means that nothing does. ``source`` says
-    where in CuPy 14.2 that can be read.
+    run first and announces what crosses the boundary; ``None`` means that nothing does, and that no value can
+    be refused, unless ``announces_itself``: then ``values`` does both. ``source`` says where in CuPy 14.2 that
+    can be read, ``owner`` where the function is found.
     """
 
     name: str
@@ -101,6 +119,8 @@ class Operation:
     values: Callable[..., Any] | None = None
     source: str = ""
     work: Work = Work.KERNEL
+    owner: str = "xp"
+    announces_itself: bool = False
     _operands: tuple[_Parameter, ...] = field(init=False)
     _options: Mapping[str, _Parameter] = field(init=False)
     _values: Callable[..., Any] = field(init=False)
@@ -111,6 +131,11 @@ class Operation:
         object.__setattr__(self, "_options", {option.name: option for option in _parse(options)})
         values = self.values if self.values is not None else getattr(np, self.name)
         object.__setattr__(self, "_values", values)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """Operands and options, in CuPy's order and under its names."""
+        return named_parameters(*(each.name for each in self._operands), optional=self._options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Announce the crossings, compute, announce the kernel; returns memory, or what was given as out."""
@@ -126,7 +151,13 @@ class Operation:
         options = self._converted(kwargs) if kwargs else {}
         if self.crossings is not None:
             silently(self.crossings, Call(self._operands, (args, kwargs), (operands, options)))
-        result = silently(self._values, *operands, **options)
+        try:
+            result = silently(self._values, *operands, **options)
+        except REFUSALS as error:
+            reads = self.announces_itself or self.crossings is not None
+            if not reads and depends_on_values(self._values, operands, options):
+                raise not_modelled(f"{self.owner}.{self.name} of these values") from error
+            raise
         if self._launches(result, operands):
             boundary.kernel(self.name)
         out = kwargs.get("out") if kwargs else None
@@ -156,19 +187,26 @@ class Operation:
         return positional, given
 
     def _converted(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: self._option(name, value)
-            for name, value in kwargs.items()
-            if value is not None or not self._options[name].mark
-        }
+        options = {}
+        for name, value in kwargs.items():
+            parameter = self._options[name]
+            if value is not None or not parameter.mark:
+                options[parameter.keyword] = self._option(parameter, value)
+        return options
 
-    def _option(self, name: str, value: Any) -> Any:
+    def _option(self, parameter: _Parameter, value: Any) -> Any:
+        name = parameter.name
         if name == "out":
             return None if value is None else self._out(value)
-        parameter = self._options[name]
+        if parameter.mark == "!":
+            raise not_modelled(f"{self.owner}.{self.name}({name}=...)")
         if parameter.mark:
             return self._operand(parameter, value)
         if isinstance(value, DeviceMemory):
+            boundary.doubt(
+                f"{self.owner}.{self.name}({name}=<device array>)",
+                "is refused here, which CuPy may not do",
+            )
             raise TypeError(
                 f"{self.name}({name}=...) must be a host value: a device array has no __index__, "
                 "and reading it with int() would be a copy and a wait"
@@ -191,6 +229,11 @@ class Operation:
             if isinstance(value, DeviceMemory):
                 return [np.asarray(row) for row in value._memory]
             return [to_memory(element, self.name) for element in value]
+        if isinstance(value, (list, tuple, np.ndarray)):
+            boundary.doubt(
+                f"{self.owner}.{self.name}({parameter.name}=<{type(value).__name__}>)",
+                "is refused here, which CuPy may not do for every host array",
+            )
         return to_memory(value, self.name)
 
     def _launches(self, result: Any, operands: list[Any]) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.model.event import MemoryKind
+from harness.probes.simulated.refusal import absent
 
 __all__ = [
     "PinnedMemory",
@@ -26,6 +27,9 @@ class PinnedMemory(bytearray):
 
     Every NumPy array on top of it, and every view of such an array, counts as pinned.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        raise absent("cuda.PinnedMemoryPointer", name)
 
 
 def alloc_pinned_memory(size_bytes: int) -> PinnedMemory:
@@ -49,15 +53,30 @@ def zeros_pinned(
     return empty_pinned(shape, dtype, order)
 
 
-def empty_like_pinned(a: Any, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+def empty_like_pinned(
+    a: Any,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: None = None,
+    shape: int | tuple[int, ...] | None = None,
+) -> npt.NDArray[Any]:
     """A pinned host array with the shape of ``a``, a host or a device array (``cupyx.empty_like_pinned``)."""
-    order = "F" if a.flags.fnc else "C"
-    return empty_pinned(tuple(a.shape), a.dtype if dtype is None else dtype, order)
+    if subok is not None:
+        raise TypeError("pinned arrays have no subclasses to pass through: subok must be None")
+    wanted = tuple(a.shape) if shape is None else shape
+    columns = order == "F" or (order in ("K", "A") and a.flags.fnc)
+    return empty_pinned(wanted, a.dtype if dtype is None else dtype, "F" if columns else "C")
 
 
-def zeros_like_pinned(a: Any, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+def zeros_like_pinned(
+    a: Any,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: None = None,
+    shape: int | tuple[int, ...] | None = None,
+) -> npt.NDArray[Any]:
     """Like ``empty_like_pinned``, of zeros (``cupyx.zeros_like_pinned``)."""
-    return empty_like_pinned(a, dtype)
+    return empty_like_pinned(a, dtype, order, subok, shape)
 
 
 def host_memory_kind(array: npt.NDArray[Any]) -> MemoryKind:

@@ -13,6 +13,7 @@ from harness.model.outcome import Evidence
 from harness.model.trace import Trace
 from harness.probes.simulated import boundary
 from harness.probes.simulated.boundary import Observation
+from harness.probes.simulated.threads import left_running, running
 
 __all__ = ["SimulatedProbe", "SimulatedRecording"]
 
@@ -30,13 +31,16 @@ class SimulatedRecording:
     """One observation of the simulated device.
 
     Each thread has its own stack of regions. A thread that has opened none is counted to the regions open in
-    the thread that records: work handed to a helper thread must not escape the budget of its region.
+    the thread that records: work handed to a helper thread must not escape the budget of its region. A thread
+    that still runs when the recording closes is a doubt, unless it ran before: it can read what nobody counts.
     """
 
     def __init__(self, *, capacity: int = _CAPACITY) -> None:
         self._capacity = capacity
         self._observed: list[tuple[Observation, tuple[str, ...]]] = []
         self._dropped = 0
+        self._doubts: dict[str, None] = {}
+        self._threads = running()
         self._entered: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._regions = _RegionStack()
@@ -52,6 +56,10 @@ class SimulatedRecording:
             self._dropped += 1
             return
         self._observed.append((observation, self._regions.open or self._owner_regions))
+
+    def doubt(self, reason: str) -> None:
+        """Take one reason why a zero may not be one; the same reason again says nothing new."""
+        self._doubts[reason] = None
 
     @contextmanager
     def region(self, name: str) -> Iterator[None]:
@@ -76,6 +84,14 @@ class SimulatedRecording:
         """Stop observing; the trace is complete."""
         self._is_open = False
 
+    def look_for_threads(self) -> None:
+        """Doubt what threads that were started meanwhile, and still run, are going to do."""
+        for name in left_running(self._threads):
+            self.doubt(
+                f"thread {name!r} was started during the recording and still ran at its end, so what it copies "
+                "later is not in these counts: join it before the call returns"
+            )
+
     def trace(self) -> Trace:
         """Everything observed, in launch order over all threads; ``RuntimeError`` while still open."""
         if self._is_open:
@@ -89,6 +105,7 @@ class SimulatedRecording:
                 observes=_OBSERVES,
                 events=self._events(),
                 dropped=self._dropped,
+                doubts=tuple(self._doubts),
                 entered=dict(self._entered),
             )
             self._observed.clear()
@@ -152,10 +169,11 @@ class SimulatedProbe:
             )
         recording = self._recording()
         _this_thread.is_open = True
-        boundary.attach(recording.observe)
+        boundary.attach(recording)
         try:
             yield recording
         finally:
-            boundary.detach(recording.observe)
+            recording.look_for_threads()
+            boundary.detach(recording)
             recording.close()
             _this_thread.is_open = False

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from harness.probes.simulated import boundary
 from harness.probes.simulated.creation import array
 from harness.probes.simulated.storage import DeviceMemory, Memory, check_dtype, is_scalar
+from harness.probes.simulated.transfer import upload
 
 __all__ = ["FUNCTIONS"]
 
@@ -25,6 +26,9 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if isinstance(start, DeviceMemory) or isinstance(step, DeviceMemory):
+        boundary.doubt(
+            "xp.arange with a start or step on the device", "is refused here, before any read"
+        )
         raise TypeError("arange() takes start and step from the host")
     if isinstance(stop, DeviceMemory):
         for step_of_the_count in ("subtract", "divide", "ceil"):
@@ -66,23 +70,38 @@ def linspace(
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
 ) -> Any:
-    """Values evenly spaced on a logarithmic scale, between host numbers."""
-    exponents = linspace(start, stop, num, endpoint)
+    """Values evenly spaced on a logarithmic scale: ``linspace`` and one kernel, two with a dtype."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
     boundary.kernel("power")
-    return np.power(base, exponents)
+    with np.errstate(all="ignore"):
+        powers = np.power(base, exponents)
+        if dtype is None:
+            return powers
+        boundary.kernel("copy")
+        return powers.astype(check_dtype(dtype))
 
 
 def meshgrid(
     *xi: DeviceMemory, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> Any:
-    """Coordinate matrices: one kernel each when copied, views otherwise."""
+    """Coordinate matrices: one kernel each when copied, views otherwise; a single row is its own."""
+    if len(xi) < 2:
+        return tuple(xi)
+    if any(x.ndim != 1 for x in xi):
+        raise ValueError("meshgrid() takes rows on the device")
     grids = np.meshgrid(*(x._memory for x in xi), copy=copy, sparse=sparse, indexing=indexing)  # type: ignore[call-overload]
     if copy:
         for _ in grids:
             boundary.kernel("copy")
-    return list(grids)
+    return tuple(grids)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Memory:  # noqa: N803 - the names NumPy and CuPy give them
@@ -99,6 +118,22 @@ def indices(dimensions: tuple[int, ...], dtype: npt.DTypeLike = int) -> Memory:
     return np.indices(dimensions, dtype=check_dtype(dtype))
 
 
+def diag(v: Any, k: int = 0) -> Memory:
+    """A diagonal of a matrix, or a matrix with a diagonal; of a host matrix only the diagonal is copied over."""
+    if isinstance(v, DeviceMemory):
+        memory = v._memory
+    elif np.ndim(v) == 2:
+        return upload(np.diagonal(np.array(v), k))
+    else:
+        memory = upload(v)
+    diagonal: Memory = np.diag(memory, k).copy()
+    if memory.ndim == 1:
+        boundary.memset(diagonal.nbytes)
+    boundary.kernel("copy")
+    return diagonal
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function for function in (arange, indices, linspace, logspace, meshgrid, tri)
+    function.__name__: function
+    for function in (arange, diag, indices, linspace, logspace, meshgrid, tri)
 }

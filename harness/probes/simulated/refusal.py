@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-__all__ = ["NotModelledError", "host_array_refused", "implicit_conversion_refused"]
+from harness.probes.simulated import boundary, cupy_names
+
+__all__ = [
+    "NotModelledError",
+    "UnsupportedOperandError",
+    "absent",
+    "host_array_refused",
+    "implicit_conversion_refused",
+    "not_modelled",
+]
+
+
+_PREFIXES = {"": "xp", "ndarray": "ndarray", "cupyx": "cupyx"}
 
 
 class NotModelledError(NotImplementedError, AttributeError):
-    """An operation whose crossings of the boundary the simulated device does not know.
+    """An operation of CuPy whose crossings of the boundary the simulated device does not know.
 
     It is never run with a guessed cost. It is an ``AttributeError`` too, so that ``hasattr`` keeps telling
-    the truth about what can be used.
+    the truth about what can be used here.
     """
 
     def __init__(self, operation: str, instead: str = "") -> None:
@@ -20,6 +32,30 @@ class NotModelledError(NotImplementedError, AttributeError):
         super().__init__(
             f"the simulated device does not model {operation}, so it cannot say what it copies: {advice}"
         )
+
+
+class UnsupportedOperandError(TypeError):
+    """An operand that no operation of the device knows; the other operand may know what to do."""
+
+
+def not_modelled(operation: str, instead: str = "") -> NotModelledError:
+    """The error to raise where CuPy goes on and this device cannot.
+
+    Open recordings are told, for whoever catches the error, or only asks ``hasattr``, takes another path than
+    on a GPU, and what that path copies is seen nowhere.
+    """
+    boundary.doubt(operation, "is not modelled, so what this code does on a GPU is unknown")
+    return NotModelledError(operation, instead)
+
+
+def absent(owner: str, name: str, instead: str = "") -> AttributeError:
+    """The error for a name that is not here: ``not_modelled`` where CuPy has it, else an honest no."""
+    prefix = _PREFIXES.get(owner, f"xp.{owner}")
+    if cupy_names.has(owner, name):
+        return not_modelled(f"{prefix}.{name}", instead)
+    return AttributeError(
+        f"{prefix} has no attribute {name!r}, here or in CuPy {cupy_names.VERSION}"
+    )
 
 
 def implicit_conversion_refused() -> TypeError:

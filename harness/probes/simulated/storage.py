@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from harness.probes.simulated.refusal import NotModelledError, host_array_refused
+from harness.probes.simulated import process
+from harness.probes.simulated.refusal import (
+    UnsupportedOperandError,
+    absent,
+    host_array_refused,
+    not_modelled,
+)
 
 __all__ = [
     "DeviceMemory",
@@ -56,6 +62,9 @@ class MemoryPointer(NamedTuple):
 
     ptr: int
     device_id: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise absent("cuda.MemoryPointer", name)
 
 
 class DeviceMemory:
@@ -144,7 +153,7 @@ def to_memory(value: object, where: str) -> Any:
         return value
     if isinstance(value, np.ndarray):
         raise host_array_refused(where)
-    raise TypeError(
+    raise UnsupportedOperandError(
         f"unsupported type {type(value).__name__} in {where}: expected a device array or a scalar"
     )
 
@@ -153,7 +162,7 @@ def check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """``dtype`` in this machine's byte order; ``ValueError`` when no device array can have it."""
     checked = np.dtype(dtype)
     if checked.names is not None:
-        raise NotModelledError(f"structured dtype {checked}", "keep one array per field")
+        raise not_modelled(f"structured dtype {checked}", "keep one array per field")
     supported = checked.kind in "biufc" or checked.name == "bfloat16"
     if not supported or checked.type in (np.longdouble, np.clongdouble):
         raise ValueError(f"unsupported dtype {checked} for a device array")
@@ -167,6 +176,8 @@ def allocate(
 
     Real device memory holds whatever was there before; a fixed filling keeps runs repeatable.
     """
+    if process.owner is None:
+        process.device_is_used()
     memory = np.empty(shape, check_dtype(dtype), order="F" if order == "F" else "C")
     kind = memory.dtype.kind
     if kind in "iu":

@@ -14,9 +14,16 @@ from typing import Any, ClassVar
 
 from harness.model.event import SyncKind
 from harness.probes.simulated import boundary
-from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.refusal import absent, not_modelled
 
-__all__ = ["Device", "Event", "Stream", "get_current_stream", "get_elapsed_time"]
+__all__ = [
+    "Device",
+    "Event",
+    "Stream",
+    "get_current_stream",
+    "get_elapsed_time",
+    "runtime",
+]
 
 _FIRST_FREE_STREAM = 3
 """CUDA reserves 0 for the null stream, 1 for the legacy and 2 for the per-thread default stream."""
@@ -35,6 +42,9 @@ class Event:
         self._timed = not disable_timing
         self._recorded_ns: int | None = None
         self._stream = 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise absent("cuda.Event", name)
 
     @property
     def done(self) -> bool:
@@ -79,8 +89,12 @@ class Stream:
                 "a stream is the null stream or the per-thread default stream, not both"
             )
         self.ptr = 0 if null else 2 if ptds else next(_numbers)
-        self.non_blocking = non_blocking
+        self.is_non_blocking = non_blocking
+        self.priority = 0 if priority is None else priority
         self.device_id = 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise absent("cuda.Stream", name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and self.ptr == other.ptr
@@ -137,7 +151,7 @@ class Stream:
 
     def begin_capture(self, mode: int | None = None) -> None:
         """Refused: a captured operation is not run, and the simulated device only runs them."""
-        raise NotModelledError("Stream.begin_capture", "capture on a CUDA device")
+        raise not_modelled("Stream.begin_capture", "capture on a CUDA device")
 
 
 Stream.null = Stream(null=True)
@@ -169,7 +183,13 @@ class Device:
     def __init__(self, device: int | Device | None = None) -> None:
         self.id = 0 if device is None else int(device)
         if self.id != 0:
+            boundary.doubt(
+                f"xp.cuda.Device({self.id})", "is one of several GPUs, and one is simulated"
+            )
             raise ValueError(f"there is one simulated device, number 0, not {self.id}")
+
+    def __getattr__(self, name: str) -> Any:
+        raise absent("cuda.Device", name)
 
     def __int__(self) -> int:
         return self.id
@@ -196,3 +216,33 @@ class Device:
     def synchronize(self) -> None:
         """Hold the host until all work of the device is done."""
         boundary.wait(SyncKind.DEVICE, 0)
+
+
+class _Runtime:
+    """``cupy.cuda.runtime``: the calls that hold the host, and the questions that have one answer here."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise absent("cuda.runtime", name)
+
+    @staticmethod
+    def deviceSynchronize() -> None:  # noqa: N802 - CUDA's name
+        """Hold the host until all work of the device is done."""
+        Device().synchronize()
+
+    @staticmethod
+    def streamSynchronize(stream: int) -> None:  # noqa: N802 - CUDA's name
+        """Hold the host until all work of a stream is done."""
+        boundary.wait(SyncKind.STREAM, stream)
+
+    @staticmethod
+    def getDevice() -> int:  # noqa: N802 - CUDA's name
+        """The current device."""
+        return 0
+
+    @staticmethod
+    def getDeviceCount() -> int:  # noqa: N802 - CUDA's name
+        """How many devices there are."""
+        return 1
+
+
+runtime: Any = _Runtime()

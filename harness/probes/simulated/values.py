@@ -8,21 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.refusal import not_modelled
 from harness.probes.simulated.storage import Memory
 
 __all__ = [
     "argument_reduction",
     "bincount",
+    "choose",
     "clip",
-    "diag",
+    "corrcoef",
+    "cov",
     "diagonal",
+    "digitize",
+    "ignoring_nan",
     "in1d",
+    "into",
     "pad",
     "place",
     "quietly",
     "ravel_multi_index",
     "reshape",
+    "searchsorted",
     "stable",
     "take",
     "take_along_axis",
@@ -53,12 +59,56 @@ def argument_reduction(name: str) -> Callable[..., Any]:
     """NumPy's ``argmax`` family behind CuPy's parameters."""
     function = getattr(np, name)
 
-    def reduce(a: Memory, *, dtype: Any = None, **options: Any) -> Any:
-        if dtype is not None:
-            raise NotModelledError(f"{name}(dtype=...)", "convert the result with astype()")
-        return function(a, **options)
+    def reduce(
+        a: Memory,
+        *,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Memory | None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        if isinstance(axis, tuple):
+            raise not_modelled(f"xp.{name}(axis=<tuple>)", "reshape the axes into one first")
+        if dtype is None:
+            return function(a, axis=axis, out=out, keepdims=keepdims)
+        found = np.asarray(function(a, axis=axis, keepdims=keepdims)).astype(dtype)
+        if out is not None:
+            out[...] = found
+        return found
 
     return reduce
+
+
+def ignoring_nan(name: str, worst: float) -> Callable[..., Any]:
+    """``argmax`` or ``argmin`` with NaN as the ``worst`` value, and -1 where there is nothing else, as in CuPy."""
+    reduce = argument_reduction(name)
+
+    def reduce_known(
+        a: Memory, *, axis: Any = None, out: Memory | None = None, **options: Any
+    ) -> Any:
+        unknown = np.isnan(a)
+        if not unknown.any():
+            return reduce(a, axis=axis, out=out, **options)
+        found = np.asarray(reduce(np.where(unknown, worst, a), axis=axis, **options))
+        found = np.where(unknown.all(axis=axis, keepdims=options.get("keepdims", False)), -1, found)
+        if out is not None:
+            out[...] = found
+        return found
+
+    return reduce_known
+
+
+def into(name: str) -> Callable[..., Any]:
+    """NumPy's ``name``, a function there and a ufunc in CuPy, with ``out``."""
+    function = getattr(np, name)
+
+    def compute(x: Any, *, out: Memory | None = None) -> Any:
+        found = function(x)
+        if out is not None:
+            out[...] = found
+        return found
+
+    return compute
 
 
 def stable(name: str) -> Callable[..., Any]:
@@ -74,8 +124,15 @@ def stable(name: str) -> Callable[..., Any]:
 
 
 def take(a: Memory, indices: Any, axis: int | None = None, out: Memory | None = None) -> Any:
-    """``numpy.take``, with indices out of bounds wrapping around as in a CuPy kernel."""
-    return np.take(a, indices, axis=axis, out=out, mode="wrap")
+    """``numpy.take``, with indices out of bounds wrapping around as in a CuPy kernel.
+
+    NumPy's own wrapping adds the length again and again, for ages when an index is far out.
+    """
+    try:
+        return np.take(a, indices, axis=axis, out=out)
+    except IndexError:
+        length = a.size if axis is None else a.shape[axis]
+        return np.take(a, np.asarray(indices) % length, axis=axis, out=out)
 
 
 def take_along_axis(a: Memory, indices: Memory, axis: int | None = -1) -> Memory:
@@ -103,22 +160,58 @@ def clip(a: Memory, a_min: Any = None, a_max: Any = None, out: Memory | None = N
     return np.clip(a, a_min, a_max, out=out)
 
 
-def diag(v: Memory, k: int = 0) -> Memory:
-    """``numpy.diag``, always new memory."""
-    return np.diag(v, k).copy()
+def cov(a: Memory, y: Memory | None = None, **options: Any) -> Any:
+    """``numpy.cov`` under CuPy's names."""
+    with warnings.catch_warnings():
+        # Without weights the shape decides whether there are degrees of freedom, so this tells nothing.
+        warnings.simplefilter("default", RuntimeWarning)
+        return np.cov(a, y, **options)
+
+
+def corrcoef(
+    a: Memory, y: Memory | None = None, *, bias: Any = None, ddof: Any = None, **options: Any
+) -> Any:
+    """``numpy.corrcoef`` with the parameters that NumPy has dropped."""
+    if bias is not None or ddof is not None:
+        warnings.warn("bias and ddof have no effect", DeprecationWarning, stacklevel=2)
+    return np.corrcoef(a, y, **options)
+
+
+def digitize(x: Memory, bins: Memory, *, right: bool = False) -> Any:
+    """``numpy.digitize`` that takes the direction of ``bins`` from its ends and never looks at the rest."""
+    if bins.ndim != 1:
+        raise ValueError("bins must have one axis")
+    side: Any = "left" if right else "right"
+    if bins.size < 2 or bins[0] <= bins[-1]:
+        return np.searchsorted(bins, x, side)
+    return bins.size - np.searchsorted(bins[::-1], x, side)
+
+
+def searchsorted(a: Memory, v: Any, *, side: Any = "left", sorter: Memory | None = None) -> Any:
+    """``numpy.searchsorted``, with indices of ``sorter`` out of bounds wrapping around."""
+    return np.searchsorted(a if sorter is None else take(a, sorter), v, side)
 
 
 def ravel_multi_index(
     multi_index: Sequence[Memory], dims: Any, mode: Any = "wrap", order: Any = "C"
 ) -> Any:
     """``numpy.ravel_multi_index`` with CuPy's default mode."""
-    return np.ravel_multi_index(tuple(multi_index), dims, mode=mode, order=order)
+    modes = (mode,) * len(dims) if isinstance(mode, str) else mode
+    wrapped = [
+        index % length if how == "wrap" else index
+        for index, length, how in zip(multi_index, dims, modes, strict=True)
+    ]
+    return np.ravel_multi_index(wrapped, dims, mode=mode, order=order)
 
 
-def unique(ar: Memory, *, axis: int | None = None, **options: Any) -> Any:
+def choose(a: Memory, choices: Any, out: Memory | None = None, mode: Any = "raise") -> Any:
+    """``numpy.choose``, wrapping around at once."""
+    selected = a % len(choices) if mode == "wrap" else a
+    return np.choose(selected, choices, out=out, mode=mode)
+
+
+def unique(ar: Memory, *, axis: None = None, **options: Any) -> Any:
     """``numpy.unique`` of the flattened array."""
-    if axis is not None:
-        raise NotModelledError("unique(axis=...)", "CuPy sorts rows with one read per comparison")
     return np.unique(ar, **options)
 
 
@@ -157,6 +250,8 @@ _PAD_MODES = frozenset(
 def pad(array: Memory, *, pad_width: Any, mode: str = "constant", **options: Any) -> Memory:
     """``numpy.pad`` in the modes that stay on the device."""
     if mode not in _PAD_MODES:
-        raise NotModelledError(f"pad(mode={mode!r})")
+        if callable(mode) or mode == "linear_ramp":
+            raise not_modelled(f"xp.pad(mode={mode!r})")
+        raise ValueError(f"pad(mode={mode!r}) is not a mode")
     padded: Memory = np.pad(array, pad_width, mode=mode, **options)  # type: ignore[call-overload]
     return padded

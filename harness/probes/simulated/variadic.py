@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.probes.simulated import boundary
 from harness.probes.simulated.operation import on_device
-from harness.probes.simulated.refusal import NotModelledError
+from harness.probes.simulated.refusal import not_modelled
 from harness.probes.simulated.storage import DeviceMemory, Memory, is_scalar, to_memory
 from harness.probes.simulated.transfer import upload
 
@@ -43,7 +43,7 @@ def einsum(
 ) -> Any:
     """``numpy.einsum`` with the subscripts as text, by one kernel; host operands are copied over."""
     if not isinstance(subscripts, str):
-        raise NotModelledError("einsum with lists of subscripts", "write the subscripts as text")
+        raise not_modelled("xp.einsum with lists of subscripts", "write the subscripts as text")
     memories = [_array(operand, "einsum") for operand in operands]
     target = None if out is None else to_memory(out, "einsum(out=...)")
     with np.errstate(all="ignore"):
@@ -57,14 +57,21 @@ def einsum(
 
 
 def gradient(f: DeviceMemory, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
-    """``numpy.gradient`` with host spacings: one kernel per axis.
+    """``numpy.gradient``: one kernel per axis.
 
-    Coordinates on the device are compared there and the answer is read; they are not modelled.
+    Whether coordinates on the device are evenly spaced is read, once per axis (cupy/_math/sumprod.py:496).
     """
-    if not all(is_scalar(spacing) for spacing in varargs):
-        raise NotModelledError("gradient with arrays of coordinates", "pass scalar spacings")
+    spacings = []
+    for spacing in varargs:
+        if not (is_scalar(spacing) or isinstance(spacing, DeviceMemory)):
+            raise not_modelled(
+                "xp.gradient with coordinates on the host", "pass scalars, or asarray(x)"
+            )
+        spacings.append(to_memory(spacing, "gradient"))
+        if np.ndim(spacings[-1]):
+            boundary.read_back(1)
     with np.errstate(all="ignore"):
-        result = np.gradient(to_memory(f, "gradient"), *varargs, axis=axis, edge_order=edge_order)
+        result = np.gradient(to_memory(f, "gradient"), *spacings, axis=axis, edge_order=edge_order)
     for _ in result if isinstance(result, (list, tuple)) else (result,):
         boundary.kernel("gradient")
     return list(result) if isinstance(result, tuple) else result

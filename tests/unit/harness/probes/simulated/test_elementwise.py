@@ -32,16 +32,72 @@ def test_ufunc_methods_that_cupy_has_are_one_kernel_each() -> None:
     assert "add" in repr(namespace.add)
 
 
-def test_ufunc_methods_that_cupy_lacks_are_refused() -> None:
+def test_ufunc_methods_that_cupy_refuses_are_refused_alike_and_leave_no_doubt() -> None:
     a = namespace.ones(2)
-    with pytest.raises(NotImplementedError, match=r"add\.reduceat"):
-        np.add.reduceat(a, [0])
-    with pytest.raises(NotImplementedError, match="with a scalar"):
-        np.add.outer(a, 1.0)
-    with pytest.raises(NotImplementedError, match="spacing"):
-        np.spacing.at(a, [0])
-    with pytest.raises(TypeError, match="device array"):
-        np.add.reduce(a, out=np.zeros(()))
+    with SimulatedProbe().record() as recording:
+        for use in (
+            lambda: np.maximum.reduce(a),
+            lambda: np.maximum.reduceat(a, [0]),
+            lambda: np.subtract.accumulate(a),
+            lambda: namespace.multiply.at(a, [0], 1),
+        ):
+            with pytest.raises(NotImplementedError, match="CuPy has no such"):
+                use()
+        with pytest.raises(TypeError, match="device array"):
+            np.add.reduce(a, out=np.zeros(()))
+    assert recording.trace().events == ()
+    assert recording.trace().doubts == ()
+    # NumPy prints the operands in its message, which reads them.
+    with SimulatedProbe().record() as recording:
+        with pytest.raises(TypeError, match="all returned NotImplemented"):
+            np.spacing(a)
+        with pytest.raises(TypeError, match="all returned NotImplemented"):
+            np.spacing.at(a, [0])
+    assert recording.trace().doubts == ()
+
+
+def test_outer_and_reduceat_put_host_operands_on_the_device() -> None:
+    a = namespace.asarray([1.0, 2.0, 3.0])
+    with SimulatedProbe().record() as recording:
+        assert np.add.outer(a, 1.0).tolist() == [2, 3, 4]
+        assert namespace.add.outer(a, [1.0, 2.0]).tolist() == [[2, 3], [3, 4], [4, 5]]
+        assert namespace.add.reduceat(a, [0, 2]).tolist() == [3, 3]
+        assert np.add.reduceat(a, namespace.asarray([1])).tolist() == [5]
+    assert recording.trace().counts().h2d == 3
+
+
+def test_a_ufunc_of_scipy_runs_when_cupy_has_it_too() -> None:
+    special = pytest.importorskip("scipy.special")
+    a = namespace.asarray([0.0, 1.0])
+    with SimulatedProbe().record() as recording:
+        assert special.erf(a).tolist() == pytest.approx(special.erf(np.array([0.0, 1.0])).tolist())
+    assert [event.api for event in recording.trace().kernels][:1] == ["erf"]
+    with pytest.raises(TypeError):
+        special.voigt_profile(a, 1.0, 1.0)
+
+
+def test_integers_to_negative_powers_are_what_the_kernel_makes_of_them() -> None:
+    base, exponent = namespace.asarray([-1, -1, 1, 2, 0]), namespace.asarray([-3, -2, -1, -1, 2])
+    with SimulatedProbe().record() as recording:
+        powers = base**exponent
+        base **= exponent
+    assert powers.tolist() == base.tolist() == [-1, 1, 1, 0, 0]
+    assert recording.trace().counts().kernels == 2
+    out = namespace.empty(2, "int64")
+    assert namespace.power(namespace.asarray([2, 1]), -1, out=out).tolist() == [0, 1]
+    assert recording.trace().doubts == ()
+
+
+def test_only_attributes_of_a_cupy_ufunc_are_there() -> None:
+    assert (namespace.add.name, namespace.add.__name__, namespace.add.nargs) == (
+        "cupy_add",
+        "add",
+        3,
+    )
+    assert not hasattr(namespace.add, "identity")
+    assert isinstance(namespace.add, namespace.ufunc)
+    with pytest.raises(NotImplementedError, match=r"matmul\(axes="):
+        namespace.matmul(namespace.ones((2, 2)), namespace.ones((2, 2)), axes=[])
 
 
 def test_several_outputs_can_be_given() -> None:

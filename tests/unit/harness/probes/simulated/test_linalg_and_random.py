@@ -7,6 +7,7 @@ import pytest
 
 from harness.model.trace import TrafficCounts
 from harness.probes.simulated import SimulatedProbe, errstate, namespace
+from harness.probes.simulated.extensions import geterr, seterr
 
 _SINGULAR = np.zeros((2, 2))
 _REGULAR = np.array([[2.0, 1.0], [1.0, 3.0]])
@@ -77,13 +78,52 @@ def test_a_singular_matrix_gives_nan_unless_failures_are_reported() -> None:
         namespace.linalg.cond(namespace.ones((0, 0)))
 
 
-def test_what_linear_algebra_does_not_model_is_refused() -> None:
-    with errstate(linalg="raise"), pytest.raises(NotImplementedError, match="stack of matrices"):
-        namespace.linalg.svd(namespace.ones((2, 2, 2)))
-    with pytest.raises(NotImplementedError, match="divide"), errstate(divide="raise"):
-        pass
-    with pytest.raises(NotImplementedError, match="linalg='warn'"), errstate(linalg="warn"):
-        pass
+def test_settings_are_those_of_cupy() -> None:
+    assert geterr() == {
+        "divide": None,
+        "over": None,
+        "under": None,
+        "invalid": None,
+        "linalg": "ignore",
+    }
+    before = seterr(linalg="raise")
+    assert geterr()["linalg"] == "raise"
+    seterr(**before)
+    assert geterr()["linalg"] == "ignore"
+    with SimulatedProbe().record() as recording:
+        with pytest.raises(NotImplementedError, match="divide"), errstate(divide="raise"):
+            pass
+        with pytest.raises(NotImplementedError, match="linalg='warn'"), errstate(linalg="warn"):
+            pass
+        with pytest.raises(TypeError, match="no setting 'other'"), errstate(other="raise"):
+            pass
+    assert recording.trace().doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "reported"),
+    [
+        ("xp.linalg.svd(stack)", 1),
+        ("xp.linalg.eigh(stack)", 1),
+        ("xp.linalg.cholesky(stack)", 1),
+        ("xp.linalg.qr(stack)", 2),
+        ("xp.linalg.pinv(stack)", 2),
+        ("xp.linalg.norm(stack, 2, axis=(1, 2))", 1),
+        ("xp.linalg.eig(r)", 1),
+        ("xp.linalg.matrix_power(r, -3)", 2),
+        ("xp.linalg.matrix_power(r, 3)", 0),
+        ("xp.linalg.matrix_rank(v)", 0),
+        ("xp.linalg.tensorinv(r, ind=1)", 2),
+        ("xp.linalg.solve(xp.stack([xp.eye(300)] * 2), xp.ones((2, 300, 1)))", 4),
+        ("xp.linalg.inv(xp.ones((0, 0)))", 0),
+        ("xp.linalg.svd(xp.ones((0, 2)))", 0),
+        ("xp.linalg.qr(xp.ones((2, 0)))", 0),
+        ("xp.linalg.solve(xp.ones((0, 0)), xp.ones((0, 1)))", 0),
+    ],
+)
+def test_stacks_have_one_array_of_statuses_for_all_matrices(expression: str, reported: int) -> None:
+    with errstate(linalg="raise"):
+        assert counts(expression).d2h == reported
 
 
 @pytest.mark.parametrize(
@@ -137,16 +177,128 @@ def test_random_values_repeat_with_their_seed() -> None:
     assert sorted(namespace.random.permutation(a).tolist()) == list(range(6))
 
 
-def test_random_functions_refuse_what_is_not_modelled() -> None:
-    with pytest.raises(NotImplementedError, match="replace=False"):
-        namespace.random.choice(5, 2, replace=False)
-    with pytest.raises(NotImplementedError, match="takes a size"):
-        namespace.random.choice(5)
-    with pytest.raises(NotImplementedError, match="bounds on the device"):
-        namespace.random.randint(0, namespace.asarray(3), 2)
-    with pytest.raises(TypeError, match="no argument 'mean'"):
-        namespace.random.normal(mean=0.0)
-    with pytest.raises(AttributeError):
-        _ = namespace.random.no_such_name
-    with pytest.raises(AttributeError):
-        _ = namespace.linalg.no_such_name
+@pytest.mark.parametrize(
+    ("expression", "d2h", "h2d"),
+    [
+        ("xp.random.choice(5, 2, replace=False)", 0, 0),
+        ("xp.random.choice(v, 2, replace=False)", 0, 0),
+        ("xp.random.choice([1, 2, 3], 2)", 1, 1),
+        ("xp.random.choice(2, 3, p=[0.5, 0.5])", 2, 1),
+        ("xp.random.randint(0, xp.asarray(10), 3)", 2, 0),
+        ("xp.random.randint(xp.arange(2), 9)", 1, 0),
+        ("xp.random.randint([0, 1], [5, 6], (3, 2))", 1, 2),
+        ("xp.random.random_integers(8, size=2)", 0, 0),
+        ("xp.random.multinomial(4, p, 3)", 2, 0),
+        ("xp.random.negative_binomial(3, 0.5, 2)", 3, 0),
+        ("xp.random.noncentral_f(3.0, 4.0, 1.0, 2)", 3, 0),
+        ("xp.random.power(2.0, 3)", 1, 0),
+        ("xp.random.gamma([1.0, 2.0])", 0, 1),
+        ("xp.random.standard_t(3.0, 4)", 0, 0),
+        ("xp.random.dirichlet(v, 3)", 0, 0),
+        ("xp.random.hypergeometric(5, 4, 3, 2)", 0, 0),
+        ("xp.random.standard_exponential(3)", 0, 0),
+        ("xp.random.standard_cauchy(3)", 0, 0),
+        ("xp.random.RandomState(0).tomaxint(3)", 0, 0),
+        ("xp.random.bytes(3)", 0, 0),
+        ("xp.random.default_rng(0).beta(1.0, 2.0, 3)", 0, 2),
+        ("xp.random.default_rng(0).beta(v, v, dtype='float32')", 0, 2),
+        ("xp.random.default_rng(0).binomial(5, 0.5, (2, 2))", 0, 2),
+        ("xp.random.default_rng(0).poisson(v)", 0, 1),
+        ("xp.random.default_rng(0).poisson(size=2)", 0, 1),
+        ("xp.random.default_rng(0).hypergeometric(5, 4, 3)", 0, 3),
+        ("xp.random.default_rng(0).geometric(0.5, 0)", 0, 0),
+        ("xp.random.default_rng(0).standard_gamma(2.0, 3)", 0, 1),
+        ("xp.random.default_rng(0).gamma(v, 2.0)", 0, 1),
+        ("xp.random.default_rng(0).chisquare(3.0, 2)", 0, 1),
+        ("xp.random.default_rng(0).exponential(2.0, 3)", 0, 0),
+        ("xp.random.default_rng(0).standard_exponential(3, 'float32')", 0, 0),
+        ("xp.random.default_rng(0).uniform([0.0, 1.0], 2.0)", 0, 1),
+        ("xp.random.default_rng(0).uniform(v, 2.0, dtype='float32')", 0, 0),
+        ("xp.random.default_rng(0).integers(xp.asarray(9), size=2)", 1, 0),
+        ("xp.random.default_rng(0).random(out=xp.empty(3))", 0, 0),
+        ("xp.random.default_rng(0).standard_normal((3,), out=xp.empty(3))", 0, 0),
+    ],
+)
+def test_parameters_on_the_host_are_copied_over_and_descriptions_of_arrays_too(
+    expression: str, d2h: int, h2d: int
+) -> None:
+    found = counts(expression)
+    assert (found.d2h, found.h2d) == (d2h, h2d)
+
+
+def test_a_description_has_address_axes_lengths_and_strides() -> None:
+    found = counts("xp.random.default_rng(0).poisson(v, (3, 2))")
+    assert found.h2d_bytes == 8 * (1 + 1 + 2 + 2)
+
+
+@pytest.mark.parametrize(
+    ("expression", "error", "d2h"),
+    [
+        ("xp.random.exponential(-1.0)", "scale < 0", 1),
+        ("xp.random.logseries(1.5)", "p >= 1", 2),
+        ("xp.random.triangular(2.0, 1.0, 3.0)", "left > mode", 1),
+        ("xp.random.triangular(1.0, 1.0, 1.0)", "left == right", 3),
+        ("xp.random.choice(2, 3, p=p - 1)", "not negative", 1),
+        ("xp.random.choice(2, 3, p=p * 2)", "sum to 1", 2),
+    ],
+)
+def test_a_check_that_fails_is_the_last_one_read(expression: str, error: str, d2h: int) -> None:
+    names = {"p": namespace.asarray([0.5, 0.5]), "xp": namespace}
+    with SimulatedProbe().record() as recording, pytest.raises(ValueError, match=error):
+        eval(expression, names)
+    assert recording.trace().counts().d2h == d2h
+    assert recording.trace().doubts == ()
+
+
+def test_the_shared_state_can_be_exchanged() -> None:
+    state = namespace.random.RandomState(7)
+    before = namespace.random.get_random_state()
+    namespace.random.set_random_state(state)
+    first = namespace.random.rand(3).tolist()
+    state.seed(7)
+    assert namespace.random.random_sample(3).tolist() == first
+    namespace.random.reset_states()
+    assert namespace.random.get_random_state() is not state
+    namespace.random.set_random_state(before)
+    with pytest.raises(TypeError, match="RandomState"):
+        namespace.random.set_random_state(3)
+    bits = namespace.random.Philox4x3210(1)
+    assert namespace.random.default_rng(bits).bit_generator is bits
+    with pytest.raises(TypeError, match="BitGenerator"):
+        namespace.random.Generator(3)
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("xp.random.choice(5)", NotImplementedError),
+        ("xp.random.choice(2, 1, replace=False, p=p)", NotImplementedError),
+        ("xp.random.choice(2, 3, replace=False)", ValueError),
+        ("xp.random.choice(3, 3, p=p)", ValueError),
+        ("xp.random.normal(mean=0.0)", TypeError),
+        ("xp.random.normal(0.0, 1.0, 2, float, 1)", TypeError),
+        ("xp.random.beta(1.0)", TypeError),
+        ("xp.random.shuffle(p[0])", TypeError),
+        ("xp.random.no_such_name", AttributeError),
+        ("xp.linalg.no_such_name", AttributeError),
+        ("xp.random.default_rng(0).beta(1.0)", TypeError),
+        ("xp.random.default_rng(0).poisson([1.0])", TypeError),
+        ("xp.random.default_rng(0).geometric(0.5, 1, 2)", TypeError),
+        ("xp.random.default_rng(0).standard_exponential(method='zig')", NotImplementedError),
+        ("xp.random.default_rng(0).random(out=xp.empty(3, 'float32'))", TypeError),
+        ("xp.random.default_rng(0).random(2, out=xp.empty(3))", ValueError),
+    ],
+)
+def test_what_cupys_generators_refuse_is_refused_without_a_doubt(
+    expression: str, error: type[Exception]
+) -> None:
+    names = {"p": namespace.asarray([0.5, 0.5]), "xp": namespace}
+    with SimulatedProbe().record() as recording, pytest.raises(error):
+        eval(expression, names)
+    assert recording.trace().doubts == ()
+
+
+def test_bounds_nobody_has_read_are_not_judged() -> None:
+    with SimulatedProbe().record() as recording, pytest.raises(NotImplementedError):
+        namespace.random.randint(namespace.asarray([5]), namespace.asarray([2]))
+    assert "xp.random.randint of these bounds" in recording.trace().doubts[0]
