@@ -1,17 +1,15 @@
-"""One round: everything that is compared is timed side by side, in random order, in a fresh memory layout."""
+"""One round: everything that is compared is timed side by side, in random order, in one memory layout."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
 
+from harness.benchmark.placement import Placement
 from harness.errors import UnavailableError
 from harness.timers.base import Timer
 
-__all__ = ["ChangeLayout", "time_round"]
-
-ChangeLayout = Callable[[random.Random], object]
-"""Makes the next buffers land elsewhere for as long as what it returns is kept alive."""
+__all__ = ["time_round"]
 
 
 def time_round(
@@ -20,16 +18,18 @@ def time_round(
     calls: int,
     timer: Timer,
     chance: random.Random,
-    change_layout: ChangeLayout,
+    placement: Placement,
 ) -> list[float]:
     """Nanoseconds per call of each subject, in the subjects' order, timed in a random one.
 
     Random order keeps what comes second from always finding the caches warm. Raises ``UnavailableError``
     when the clock stands still or runs backwards.
     """
-    layout = change_layout(chance)
+    order = chance.sample(range(len(subjects)), len(subjects))
+    placement.before_round([subjects[index] for index in order])
+    started_ns = timer.now_ns()
     times = [0.0] * len(subjects)
-    for index in chance.sample(range(len(subjects)), len(subjects)):
+    for index in order:
         elapsed = timer.measure(subjects[index], calls)
         if elapsed <= 0:
             raise UnavailableError(
@@ -37,5 +37,5 @@ def time_round(
                 f"the machine's clock jumped, run again"
             )
         times[index] = elapsed / calls
-    del layout
+    placement.after_round(timer.now_ns() - started_ns)
     return times

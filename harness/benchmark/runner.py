@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 
 from harness.benchmark.calibration import Calibration, calibrate
-from harness.benchmark.interleave import ChangeLayout, time_round
+from harness.benchmark.interleave import time_round
+from harness.benchmark.placement import ChangeLayout, Placement
 from harness.benchmark.stopping import StoppingRule
 from harness.devices.host_layout import change_host_layout
 from harness.model.measurement import Sample
@@ -40,15 +41,18 @@ def measure(
     """Time ``case``, and its frozen ``peer`` in the same rounds, with ``timer``.
 
     Each value is the mean of as many calls as fill a millisecond; an operation so slow that the least rounds
-    do not fit under the cap gets as many as the rule's patience allows, at least one. ``seed`` decides order and layout. What the
+    do not fit under the cap gets as many as the rule's patience allows, at least one. ``seed`` decides order and
+    layout. Besides the values, each subject is called after every change of the layout, untimed. What the
     callables raise passes through; raises ``UnavailableError`` for a clock that stands still or jumps back.
     """
     rule = rule or StoppingRule()
     started_ns = timer.now_ns()
     subjects = [case] if peer is None else [case, peer]
+    chance = random.Random(seed)
+    placement = Placement(change_layout, timer=timer, chance=chance)
     calibrations = [calibrate(subject, timer) for subject in subjects]
     calls = _calls_per_value(calibrations, rule)
-    rounds = _Rounds(subjects, calls, timer, random.Random(seed), change_layout)
+    rounds = _Rounds(subjects, calls, timer, chance, placement)
     least_ns, most_ns = (started_ns + share * rule.time_cap_ns for share in _WARM_UP_SHARES)
     warm_up = _warm_up(rounds, least_ns, most_ns)
     values = _take(rounds, rule, started_ns, progress)
@@ -71,10 +75,10 @@ class _Rounds:
         calls: int,
         timer: Timer,
         chance: random.Random,
-        change_layout: ChangeLayout,
+        placement: Placement,
     ) -> None:
         self._subjects, self._calls, self._timer = subjects, calls, timer
-        self._chance, self._change_layout = chance, change_layout
+        self._chance, self._placement = chance, placement
         self.now_ns = timer.now_ns
         self.last_ns = 0.0
 
@@ -86,7 +90,7 @@ class _Rounds:
             calls=self._calls,
             timer=self._timer,
             chance=self._chance,
-            change_layout=self._change_layout,
+            placement=self._placement,
         )
         self.last_ns = self.now_ns() - start
         return times

@@ -13,19 +13,19 @@ from harness.stats.bootstrap import median_interval, pair_ratio_interval
 
 __all__ = ["DECIDABLE_ROUNDS", "StoppingRule"]
 
-DECIDABLE_ROUNDS = 8
-"""The fewest values that can decide at 99 % confidence, see ``StoppingRule.cap_after_ns``."""
+DECIDABLE_ROUNDS = 12
+"""Eight values can be 99 % sure, as long as none of them was disturbed; of twelve, one on either side may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppingRule:
     """Stop once the 95 % interval's half-width is ``half_width`` of the median, or at ``time_cap_ns``.
 
-    The cap covers calibration and warm-up; up to ``patience`` caps are spent on the first eight rounds, and one
-    is always taken. Precision counts from
-    ``least_rounds`` and ``least_time_ns`` on: values of one short moment agree with each other better than
-    with those of the next. Defaults: a quarter of a per cent settles a margin of 1 %; 0.2 s is several
-    scheduler and frequency-governor periods; 0.8 s keeps a run of eight timed cases near six seconds.
+    The cap covers calibration and warm-up; up to ``patience`` caps are spent on the first twelve rounds, and one
+    is always taken. Precision counts from ``least_rounds`` and ``least_time_ns`` on: values of one short moment
+    agree with each other better than with those of the next. Defaults: a quarter of a per cent settles a margin
+    of 1 %; 0.2 s is several scheduler and frequency-governor periods; 0.8 s keeps a run of eight timed cases
+    near ten seconds.
     Raises ``ValueError`` for limits that can never be met.
     """
 
@@ -45,8 +45,8 @@ class StoppingRule:
     def cap_after_ns(self, rounds: int) -> float:
         """When to stop after so many rounds: at the cap, or with too few to decide anything, later.
 
-        A comparison at 99 % confidence needs eight values: all of them lie on one side of the median with
-        probability ``2**-7``. Slow programs get up to ``patience`` caps to come by them.
+        All of eight values lie on one side of the median with probability ``2**-7``, and eleven of twelve or
+        more with ``13 / 2**11``: both under 1 %. Slow programs get up to ``patience`` caps to come by twelve.
         """
         return self.time_cap_ns * (1.0 if rounds >= DECIDABLE_ROUNDS else self.patience)
 

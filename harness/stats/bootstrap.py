@@ -1,24 +1,30 @@
-"""Bootstrap intervals of medians and of their ratios, exact in law and free of resampling loops.
+"""Bootstrap intervals of medians and of their ratios, free of resampling loops.
 
 A percentile bootstrap draws n values with replacement, takes their median, and repeats. With the sample
 sorted, the k-th smallest of the n draws is the sample's entry at ``floor(n U)``, where U is the k-th smallest
 of n uniform numbers and so Beta(k, n + 1 - k) distributed (David and Nagaraja, Order Statistics, 2003,
 section 2.2). One or two Beta draws therefore replace n draws and a sort, with the same distribution: 4000
 resampled medians cost a fraction of a millisecond whatever n is.
+
+Values come in the order they were taken. Where neighbours resemble each other, n is as many independent values
+as they are worth.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.model.measurement import Estimate
+from harness.stats.correlation import effective_count
 
 __all__ = [
     "attainable_confidence",
+    "fewest_values",
     "median_interval",
     "pair_ratio_interval",
     "ratio_interval",
@@ -41,10 +47,16 @@ def attainable_confidence(count: int) -> float:
     return 1.0 - 2.0 ** (1 - count)
 
 
+def fewest_values(confidence: float) -> int:
+    """How many values it takes for any interval of a median to have this confidence: 8 for 99 %."""
+    _require_confidence(confidence)
+    return 1 + math.ceil(-math.log2(1.0 - confidence))
+
+
 def median_interval(
     values: Sequence[float], *, confidence: float = 0.95, seed: int = 0, resamples: int = _RESAMPLES
 ) -> Estimate:
-    """The median with its percentile bootstrap interval (Efron 1979).
+    """The median with its percentile bootstrap interval (Efron 1979), of values in the order they were taken.
 
     Of up to 100 values the interval is never narrower than the distribution-free one between two order
     statistics (sign test), which the bootstrap undercuts: of 7 values it covers 87 % where 95 % is asked.
@@ -52,19 +64,19 @@ def median_interval(
     has, 0 for a single value. Raises ``ValueError`` for no values or values that are not finite.
     """
     _require_confidence(confidence)
-    ordered = _ordered(values, "values")
+    series = _series(values, "values")
+    ordered, value = series.ordered, float(np.median(series.ordered))
     attainable = attainable_confidence(ordered.size)
     if attainable < confidence:
-        return _estimate(
-            float(np.median(ordered)), float(ordered[0]), float(ordered[-1]), attainable
-        )
-    medians = _resampled_medians(ordered, resamples, np.random.default_rng(seed))
-    bootstrap = _quantile_estimate(float(np.median(ordered)), medians, confidence)
+        return _estimate(value, float(ordered[0]), float(ordered[-1]), attainable)
+    medians = _resampled_medians(series, resamples, np.random.default_rng(seed))
+    bootstrap = _quantile_estimate(value, medians, confidence)
     if ordered.size > _SIGN_TEST_VALUES:
         return bootstrap
-    rank = _sign_test_rank(ordered.size, confidence)
+    worth = math.floor(series.worth)
+    rank = _sign_test_rank(worth, confidence) * ordered.size // worth
     low, high = min(bootstrap.low, ordered[rank]), max(bootstrap.high, ordered[-1 - rank])
-    return _estimate(bootstrap.value, float(low), float(high), confidence)
+    return _estimate(value, float(low), float(high), confidence)
 
 
 def ratio_interval(
@@ -81,14 +93,12 @@ def ratio_interval(
     have together. Raises ``ValueError`` as ``median_interval`` does, and for values that are not positive.
     """
     _require_confidence(confidence)
-    above, below = (
-        _positive(_ordered(numerator, "numerator"), "numerator"),
-        _positive(_ordered(denominator, "denominator"), "denominator"),
-    )
-    value = float(np.median(above)) / float(np.median(below))
-    sides = [attainable_confidence(side.size) for side in (above, below)]
+    above, below = _positive(numerator, "numerator"), _positive(denominator, "denominator")
+    value = float(np.median(above.ordered)) / float(np.median(below.ordered))
+    sides = [attainable_confidence(side.ordered.size) for side in (above, below)]
     if min(sides) < confidence:
-        low, high = float(above[0] / below[-1]), float(above[-1] / below[0])
+        low = float(above.ordered[0] / below.ordered[-1])
+        high = float(above.ordered[-1] / below.ordered[0])
         return _estimate(value, low, high, min(confidence, sides[0] * sides[1]))
     rng = np.random.default_rng(seed)
     ratios = _resampled_medians(above, resamples, rng) / _resampled_medians(below, resamples, rng)
@@ -111,15 +121,26 @@ def pair_ratio_interval(
         raise ValueError(
             f"pairs need as many values on both sides: {len(numerator)} and {len(denominator)} given"
         )
-    above = _positive(_checked(numerator, "numerator"), "numerator")
-    below = _positive(_checked(denominator, "denominator"), "denominator")
-    ratios = (above / below).tolist()
+    above, below = _positive(numerator, "numerator"), _positive(denominator, "denominator")
+    ratios = (above.values / below.values).tolist()
     return median_interval(ratios, confidence=confidence, seed=seed, resamples=resamples)
 
 
-def _resampled_medians(ordered: _Floats, resamples: int, rng: np.random.Generator) -> _Floats:
-    """Medians of resamples of a sorted sample, drawn through the order statistics of uniform numbers."""
-    count = ordered.size
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """Values as they were taken, sorted, and how many independent ones they are worth."""
+
+    values: _Floats
+    ordered: _Floats
+    worth: float
+
+
+def _resampled_medians(series: _Series, resamples: int, rng: np.random.Generator) -> _Floats:
+    """Medians of resamples of a series, drawn through the order statistics of uniform numbers."""
+    ordered, count = series.ordered, series.ordered.size
+    if series.worth < count:
+        shape = (series.worth + 1) / 2  # of the middle one of so many, which need not be whole
+        return _entries_at(ordered, rng.beta(shape, shape, size=resamples))
     middle = (count + 1) // 2  # 1-based rank of the lower median
     lower = rng.beta(middle, count + 1 - middle, size=resamples)
     if count % 2:
@@ -156,11 +177,7 @@ def _estimate(value: float, low: float, high: float, confidence: float) -> Estim
     return Estimate(value=value, low=min(low, value), high=max(high, value), confidence=confidence)
 
 
-def _ordered(values: Sequence[float], name: str) -> _Floats:
-    return np.sort(_checked(values, name))
-
-
-def _checked(values: Sequence[float], name: str) -> _Floats:
+def _series(values: Sequence[float], name: str) -> _Series:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not array.size:
         raise ValueError(f"{name}: no values given, at least one is needed")
@@ -170,14 +187,15 @@ def _checked(values: Sequence[float], name: str) -> _Floats:
         raise ValueError(
             f"{name}: value {first + 1} of {array.size} is {array[first]}; give finite numbers"
         )
-    return array
+    return _Series(array, np.sort(array), effective_count(array))
 
 
-def _positive(values: _Floats, name: str) -> _Floats:
-    lowest = float(values.min())
+def _positive(values: Sequence[float], name: str) -> _Series:
+    series = _series(values, name)
+    lowest = float(series.ordered[0])
     if lowest <= 0:
         raise ValueError(f"{name}: the lowest value is {lowest:g}; a ratio needs positive values")
-    return values
+    return series
 
 
 def _require_confidence(confidence: float) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from statistics import NormalDist
 
 from harness.model.measurement import Estimate, Sample
 from harness.stats.bootstrap import pair_ratio_interval, ratio_interval
-from harness.units import percent_text, ratio_text
+from harness.stats.outlook import PRACTICAL, narrows, time_factor, widened
+from harness.units import count_text, percent_text, ratio_text
 
 __all__ = [
     "BETWEEN_RUNS_RAW",
@@ -24,6 +24,7 @@ __all__ = [
     "compare_pairs",
     "compare_samples",
     "decide",
+    "remedy",
 ]
 
 BETWEEN_RUNS_WITH_PEER = 0.0058
@@ -38,6 +39,9 @@ _BETWEEN_RUNS_CONFIDENCE = 0.99
 """On a machine with twice as many busy processes as cores, where one run's interval spans a factor of two and no
 margin helps, 1225 comparisons of 50 runs of the same code at a margin of 5 % called 26 regressed at 95 %
 confidence, which is what 95 % means, and 1 at 99 %."""
+
+
+_QUIET = "pin the process to one core (taskset -c) and stop other work on the machine"
 
 
 class Decision(Enum):
@@ -56,7 +60,8 @@ class Change:
 
     ``ratio`` is candidate time over baseline time, ``None`` when not comparable. ``raw`` marks a comparison of
     plain times from two runs, where slow code and a slow machine look alike: show it, but do not fail on it
-    unless asked to. ``reason`` is one sentence.
+    unless asked to. ``reason`` is one sentence. ``within_runs`` is the ratio before it was widened by
+    ``between_runs``; ``narrows`` says whether more values would narrow it.
     """
 
     decision: Decision
@@ -64,6 +69,9 @@ class Change:
     margin: float
     raw: bool
     reason: str
+    within_runs: Estimate | None = None
+    between_runs: float = 0.0
+    narrows: bool = True
 
 
 def decide(ratio: Estimate, margin: float, *, confidence: float = 0.95) -> Decision:
@@ -100,7 +108,28 @@ def compare_pairs(
     Raises ``ValueError`` for values that are not positive and finite, and for lengths that differ.
     """
     ratio = pair_ratio_interval(candidate_ns, baseline_ns, confidence=confidence, seed=seed)
-    return _change(ratio, margin, confidence, raw=False)
+    ratios = [call / base for call, base in zip(candidate_ns, baseline_ns, strict=True)]
+    return _change(_Evidence(ratio, 0.0, narrows(ratios), raw=False), margin, confidence)
+
+
+def remedy(change: Change, *bounds: float) -> str:
+    """What would let the interval clear these bounds; timing longer only where that is to be expected.
+
+    Raises ``ValueError`` where nothing was compared.
+    """
+    if change.within_runs is None:
+        raise ValueError(f"nothing was compared: {change.reason}")
+    factor = time_factor(change.within_runs, change.between_runs, *bounds)
+    if change.narrows and factor <= PRACTICAL:
+        sides = ", then and now" if change.between_runs else ""
+        return f"time {count_text(max(2, math.ceil(factor)), 'time')} as long{sides}"
+    if change.narrows and factor == math.inf:
+        apart = (
+            f", and unchanged code differs by {percent_text(change.between_runs)} from run to run"
+        )
+        return f"the ratio lies near the margin{apart if change.between_runs else ''}: widen the margin"
+    why = "scatter too much" if change.narrows else "do not average out"
+    return f"the values {why} for more time to help: {_QUIET}"
 
 
 def compare_samples(
@@ -126,15 +155,12 @@ def compare_samples(
     if between_runs is None:
         between_runs = BETWEEN_RUNS_RAW if raw else BETWEEN_RUNS_WITH_PEER
     try:
-        within_runs = ratio_interval(
-            _relative_times(candidate, raw=raw),
-            _relative_times(baseline, raw=raw),
-            confidence=confidence,
-            seed=seed,
-        )
+        sides = _relative_times(candidate, raw=raw), _relative_times(baseline, raw=raw)
+        within_runs = ratio_interval(*sides, confidence=confidence, seed=seed)
     except ValueError as error:
         return _not_comparable(margin, f"a sample cannot be used: {error}")
-    return _change(_widened(within_runs, between_runs), margin, confidence, raw=raw)
+    evidence = _Evidence(within_runs, between_runs, narrows(*sides), raw=raw)
+    return _change(evidence, margin, confidence)
 
 
 def _relative_times(sample: Sample, *, raw: bool) -> list[float]:
@@ -147,28 +173,29 @@ def _relative_times(sample: Sample, *, raw: bool) -> list[float]:
     return [call / peer for call, peer in zip(sample.call_ns, sample.peer_ns, strict=True)]
 
 
-def _widened(ratio: Estimate, between_runs: float) -> Estimate:
-    """Join the uncertainty within and between runs, independent of each other, on the log scale."""
-    beyond = NormalDist().inv_cdf((1 + ratio.confidence) / 2) * between_runs
-    down = math.hypot(math.log(ratio.value / ratio.low), beyond)
-    up = math.hypot(math.log(ratio.high / ratio.value), beyond)
-    return Estimate(
-        value=ratio.value,
-        low=ratio.value * math.exp(-down),
-        high=ratio.value * math.exp(up),
-        confidence=ratio.confidence,
-    )
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """A ratio as the runs' own values give it, and what is known beside it."""
+
+    within_runs: Estimate
+    between_runs: float
+    narrows: bool
+    raw: bool
 
 
-def _change(ratio: Estimate, margin: float, confidence: float, *, raw: bool) -> Change:
-    decision = decide(ratio, margin, confidence=confidence)
-    return Change(
-        decision=decision,
+def _change(evidence: _Evidence, margin: float, confidence: float) -> Change:
+    ratio = widened(evidence.within_runs, evidence.between_runs)
+    change = Change(
+        decision=decide(ratio, margin, confidence=confidence),
         ratio=ratio,
         margin=margin,
-        raw=raw,
-        reason=_reason(decision, ratio, margin, confidence, raw),
+        raw=evidence.raw,
+        reason="",
+        within_runs=evidence.within_runs,
+        between_runs=evidence.between_runs,
+        narrows=evidence.narrows,
     )
+    return replace(change, reason=_reason(change, ratio, confidence))
 
 
 def _not_comparable(margin: float, reason: str) -> Change:
@@ -177,22 +204,27 @@ def _not_comparable(margin: float, reason: str) -> Change:
     )
 
 
-def _reason(
-    decision: Decision, ratio: Estimate, margin: float, confidence: float, raw: bool
-) -> str:
+def _reason(change: Change, ratio: Estimate, confidence: float) -> str:
     figures = (
         f"{ratio_text(ratio.value)} the baseline's time "
         f"({percent_text(ratio.confidence)} interval {ratio_text(ratio.low)} to {ratio_text(ratio.high)})"
     )
-    bound = f"the margin of {percent_text(margin)}"
-    remedy = "give the case a frozen peer" if raw else "measure longer"
-    if ratio.confidence < confidence:
-        why = f"too few values to be {percent_text(confidence)} sure; measure longer"
-    else:
-        why = {
-            Decision.REGRESSED: f"slower by more than {bound}",
-            Decision.IMPROVED: f"faster by more than {bound}",
-            Decision.UNCHANGED: f"within {bound}",
-        }.get(decision, f"the interval reaches across {bound}; {remedy} or widen the margin")
-    beside = "; plain times of two runs, where a slow machine looks like slow code" if raw else ""
+    bound = f"the margin of {percent_text(change.margin)}"
+    beside = (
+        "; plain times of two runs, where a slow machine looks like slow code" if change.raw else ""
+    )
+    match change.decision:
+        case _ if ratio.confidence < confidence:
+            why = f"too few values to be {percent_text(confidence)} sure; time longer"
+        case Decision.REGRESSED:
+            why = f"slower by more than {bound}"
+        case Decision.IMPROVED:
+            why = f"faster by more than {bound}"
+        case Decision.UNCHANGED:
+            why = f"within {bound}"
+        case _ if change.raw:
+            why = f"the interval reaches across {bound}; give the case a frozen peer or widen the margin"
+        case _:
+            upper = 1.0 + change.margin
+            why = f"the interval reaches across {bound}; {remedy(change, upper, 1.0 / upper)}"
     return f"{figures}, {why}{beside}"

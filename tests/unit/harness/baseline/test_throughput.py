@@ -92,7 +92,23 @@ def test_an_interval_across_the_margin_is_inconclusive() -> None:
     result = _compared(_timed(), _timed(1.05, seed=2))
     assert result.outcome is Outcome.INCONCLUSIVE
     assert result.summary.startswith("cannot tell: 1.0")
-    assert result.next_step == "time longer, then and now"
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "noise", "advice"),
+    [
+        (1.0, 0.1, "time 9 times as long, then and now"),
+        (1.05, 0.01, "from run to run: widen the margin"),
+        (1.0, 0.5, "pin the process to one core"),
+    ],
+)
+def test_time_is_asked_for_only_where_it_would_decide(
+    slowdown: float, noise: float, advice: str
+) -> None:
+    result = _compared(_timed(noise=noise), _timed(slowdown, noise=noise, seed=2))
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert advice in result.next_step
+    assert ("as long" in result.next_step) == advice.startswith("time")
 
 
 @pytest.mark.parametrize(("then", "now"), [(True, False), (False, True), (False, False)])
@@ -108,11 +124,30 @@ def test_a_raw_slowdown_is_inconclusive_until_the_machine_is_vouched_for(
     assert _compared(before, after, trust_raw=True).outcome is Outcome.FAILED
 
 
-def test_unchanged_raw_times_pass_only_where_the_machine_is_vouched_for() -> None:
+def test_unchanged_raw_times_are_not_judged_unless_the_machine_is_vouched_for() -> None:
     then, now = _timed(peer=False), _timed(peer=False)
-    assert _compared(then, now).outcome is Outcome.INCONCLUSIVE  # runs differ by 9 % by themselves
+    result = _compared(then, now)  # runs differ by 9 % by themselves
+    assert result.outcome is Outcome.SKIPPED
+    assert result.summary.startswith("speed not judged: no frozen peer; 1.000x (0.")
+    assert "peer(inputs, region)" in result.next_step
+    assert "--trust-raw" in result.next_step
     assert _compared(then, now, trust_raw=True).outcome is Outcome.PASSED
     assert _compared(then, now, fail_over=0.2).outcome is Outcome.PASSED
+
+
+def test_few_raw_rounds_are_not_judged_but_a_slowdown_beyond_them_all_is_not_hidden() -> None:
+    then = _timed(peer=False)
+    assert _compared(then, _timed(peer=False, rounds=3)).outcome is Outcome.SKIPPED
+    slow = _compared(then, _timed(9.0, peer=False, rounds=3))
+    assert slow.outcome is Outcome.INCONCLUSIVE
+    assert "too few rounds" in slow.summary
+
+
+def test_who_trusts_raw_times_is_not_told_to() -> None:
+    then, now = _timed(peer=False, noise=0.1), _timed(1.04, peer=False, noise=0.1, seed=2)
+    result = _compared(then, now, trust_raw=True)
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert "--trust-raw" not in result.next_step
 
 
 def test_vouching_for_the_machine_changes_nothing_where_there_is_a_peer() -> None:
@@ -126,7 +161,9 @@ def test_too_few_rounds_never_decide() -> None:
             result = _compared(_timed(rounds=then), _timed(slowdown, rounds=now))
             assert result.outcome is Outcome.INCONCLUSIVE
             assert result.summary.startswith("too few rounds to tell: ")
-            assert result.next_step.startswith("time longer")
+            assert result.next_step == (
+                "time longer, then and now: 8 rounds on each side can decide"
+            )
 
 
 def test_times_that_cannot_be_compared_are_inconclusive_with_the_reason() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from harness.model.measurement import Estimate
 from harness.stats.bootstrap import (
     attainable_confidence,
+    fewest_values,
     median_interval,
     pair_ratio_interval,
     ratio_interval,
@@ -193,3 +194,11 @@ def test_it_is_cheap() -> None:
         ratio_interval(values, values)
         times.append(time.perf_counter() - start)
     assert min(times) < 0.01
+
+
+@pytest.mark.parametrize(("confidence", "count"), [(0.95, 6), (0.99, 8)])
+def test_the_fewest_values_attain_the_confidence_and_one_less_does_not(
+    confidence: float, count: int
+) -> None:
+    assert fewest_values(confidence) == count
+    assert attainable_confidence(count) >= confidence > attainable_confidence(count - 1)

@@ -15,6 +15,7 @@ from harness.stats.change import (
     compare_pairs,
     compare_samples,
     decide,
+    remedy,
 )
 
 
@@ -207,4 +208,54 @@ def test_the_reason_gives_figures_and_words(level: float, words: str) -> None:
     assert words in found.reason
     assert "the margin of 5.0 %" in found.reason
     assert "99.0 % interval" in found.reason
-    assert "measure longer" not in found.reason
+    assert "time longer" not in found.reason
+
+
+def test_a_scattered_comparison_asks_for_the_time_that_would_decide_it() -> None:
+    found = compare_samples(a_sample(2e6, noise=0.1), a_sample(2e6, seed=1, noise=0.1), margin=0.05)
+    assert found.decision is Decision.INCONCLUSIVE
+    assert found.reason.endswith("the margin of 5.0 %; time 5 times as long, then and now")
+    again = compare_samples(
+        a_sample(2e6, noise=0.1, count=300),
+        a_sample(2e6, seed=1, noise=0.1, count=300),
+        margin=0.05,
+    )
+    assert again.decision is Decision.UNCHANGED
+
+
+def test_time_is_not_asked_for_where_it_would_not_help() -> None:
+    near = compare_samples(a_sample(2.1e6), a_sample(2e6, seed=1), margin=0.05)
+    assert near.decision is Decision.INCONCLUSIVE
+    assert "unchanged code differs by 0.6 % from run to run: widen the margin" in near.reason
+    wild = compare_samples(a_sample(2e6, noise=0.5), a_sample(2e6, seed=1, noise=0.5), margin=0.05)
+    assert "the values scatter too much for more time to help: pin the process" in wild.reason
+    assert "as long" not in near.reason + wild.reason
+
+
+def test_values_of_two_kinds_are_told_from_values_that_scatter() -> None:
+    """Whoever ran first paid for page faults: hours of that say no more than seconds."""
+    rng = np.random.default_rng(3)
+    first = rng.permutation(np.arange(400) % 2)
+    call, peer = np.where(first, 3.9e6, 1.1e6), np.where(first, 1.1e6, 3.9e6)
+    found = compare_pairs(
+        (call * rng.lognormal(0, 0.02, 400)).tolist(),
+        (peer * rng.lognormal(0, 0.02, 400)).tolist(),
+        margin=0.05,
+    )
+    assert found.decision is Decision.INCONCLUSIVE
+    assert "the values do not average out for more time to help" in found.reason
+
+
+def test_pairs_on_the_margin_need_a_wider_margin() -> None:
+    slow = a_sample(1.05e6, noise=0.002)
+    found = compare_pairs(slow.call_ns, slow.peer_ns, margin=0.05)
+    assert found.decision is Decision.INCONCLUSIVE
+    assert "the ratio lies near the margin: widen the margin" in found.reason or (
+        "scatter too much" in found.reason
+    )
+
+
+def test_there_is_no_remedy_for_what_was_not_compared() -> None:
+    found = compare_samples(a_sample(2e6, timer="cuda events"), a_sample(2e6), margin=0.05)
+    with pytest.raises(ValueError, match="nothing was compared: timed by cuda events"):
+        remedy(found, 1.05)
