@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Set
 from time import monotonic
+from types import FrameType
 
 from harness.model.event import Site
 
@@ -24,7 +26,7 @@ def work_in_progress() -> Elsewhere:
     What such a call does during a test that begins now is not that test's doing. A worker that waits for
     work is inside its own loop only and not inside what it will be given. Cost: microseconds per thread.
     """
-    frames = sys._current_frames()
+    frames = _frames() if threading.active_count() > 1 else {}
     here = threading.get_ident()
     found: dict[tuple[str, str], str] = {}
     for thread in threading.enumerate():
@@ -33,6 +35,17 @@ def work_in_progress() -> Elsewhere:
             found[frame.f_code.co_filename, frame.f_code.co_name] = thread.name
             frame = frame.f_back
     return found
+
+
+def _frames() -> Mapping[int, FrameType]:
+    """The frame each thread is in. Collecting garbage meanwhile deadlocks CPython 3.11, so there is none."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def thread_of(site: Site | None, elsewhere: Elsewhere) -> str | None:

@@ -229,12 +229,15 @@ class Operation:
             if isinstance(value, DeviceMemory):
                 return [np.asarray(row) for row in value._memory]
             return [to_memory(element, self.name) for element in value]
-        if isinstance(value, (list, tuple, np.ndarray)):
-            boundary.doubt(
-                f"{self.owner}.{self.name}({parameter.name}=<{type(value).__name__}>)",
-                "is refused here, which CuPy may not do for every host array",
-            )
-        return to_memory(value, self.name)
+        try:
+            return to_memory(value, self.name)
+        except TypeError:
+            if isinstance(value, (list, tuple, np.ndarray)):
+                boundary.doubt(
+                    f"{self.owner}.{self.name}({parameter.name}=<{type(value).__name__}>)",
+                    "is refused here, which CuPy may not do for every host array",
+                )
+            raise
 
     def _launches(self, result: Any, operands: list[Any]) -> bool:
         first = result

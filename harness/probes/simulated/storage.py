@@ -30,6 +30,9 @@ __all__ = [
 Memory = npt.NDArray[Any]
 """The NumPy array that plays the device memory of one device array."""
 
+_EXTENDED = frozenset({np.longdouble, np.clongdouble})
+"""Formats no GPU has."""
+
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 
 
@@ -164,7 +167,7 @@ def check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if checked.names is not None:
         raise not_modelled(f"structured dtype {checked}", "keep one array per field")
     supported = checked.kind in "biufc" or checked.name == "bfloat16"
-    if not supported or checked.type in (np.longdouble, np.clongdouble):
+    if not supported or checked.type in _EXTENDED:
         raise ValueError(f"unsupported dtype {checked} for a device array")
     return checked.newbyteorder("=") if not checked.isnative else checked
 

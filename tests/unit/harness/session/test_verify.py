@@ -421,3 +421,16 @@ def test_a_peer_that_does_not_do_the_work_is_left_out_and_said_to_be(peer):
     verdict = verdict_of(Toy(case=WithPeer(timed=True)), device="auto", settings=settings)
     assert result_of(verdict, "peer").outcome is INCONCLUSIVE
     assert verdict.sample.peer_ns == ()
+
+
+def test_what_the_first_call_asked_of_an_unmodelled_name_is_remembered_as_a_doubt():
+    known = {}
+
+    def asks_once(inputs, region):
+        with region("forward"):
+            known.setdefault("piecewise", hasattr(inputs["x"].__array_namespace__(), "fft"))
+        return square_sum(inputs, region)
+
+    traffic = result_of(verdict_of(calls=asks_once), "traffic")
+    assert traffic.outcome is INCONCLUSIVE
+    assert "not modelled" in traffic.summary

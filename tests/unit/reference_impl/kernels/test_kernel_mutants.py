@@ -13,6 +13,8 @@ from reference_impl.kernels.cuda_on_host import (
 )
 from reference_impl.oracle.softmax_cross_entropy import softmax_cross_entropy as oracle
 
+pytestmark = pytest.mark.slow  # compiles the kernels anew, under sanitizers or with a defect
+
 SINGLE = "rows_in_registers<float, 1, 4, 4>"
 SMALL = "rows_in_registers<float, 4, 8, 2>"
 BLOCK = "rows_in_registers<float, 4, 128, 4>"

@@ -8,6 +8,8 @@ from reference_impl.kernels.cuda_on_host import Order, Sanitizer
 from reference_impl.kernels.planner import plan_rows
 from reference_impl.oracle.softmax_cross_entropy import softmax_cross_entropy as oracle
 
+pytestmark = pytest.mark.slow  # compiles the kernels anew, under sanitizers or with a defect
+
 CASES = [
     ("float32", 10, "sm_90"),
     ("float32", 33, "sm_90"),

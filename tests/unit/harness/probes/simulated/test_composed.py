@@ -244,6 +244,15 @@ def test_bytes_can_be_swapped_and_scatters_called_as_methods() -> None:
         V.copy().scatter_max(0, 1.0)
 
 
+def test_tensor_equations_are_matrix_equations() -> None:
+    a = np.random.default_rng(0).normal(size=(2, 3, 6))
+    b = np.ones((2, 3))
+    solved = xp.linalg.tensorsolve(xp.asarray(a), xp.asarray(b))
+    np.testing.assert_allclose(solved.get(), np.linalg.tensorsolve(a, b), rtol=1e-6)
+    moved = xp.linalg.tensorsolve(xp.asarray(a.transpose(2, 0, 1)), xp.asarray(b), axes=(0,))
+    np.testing.assert_allclose(moved.get(), solved.get(), rtol=1e-6)
+
+
 def test_the_reciprocal_root_is_one_kernel() -> None:
     out = xp.empty(3)
     with SimulatedProbe().record() as recording:

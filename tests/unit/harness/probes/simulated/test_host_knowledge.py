@@ -21,6 +21,7 @@ from harness.probes.simulated import (
 )
 from harness.probes.simulated.elementwise import UFUNCS
 from harness.probes.simulated.host_knowledge import REFUSALS, depends_on_values
+from harness.probes.simulated.operation import Operation
 from harness.probes.simulated.random_state import DISTRIBUTIONS
 
 _TABLE = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
@@ -278,6 +279,22 @@ def test_an_error_about_shapes_is_told_from_one_about_values() -> None:
     assert depends_on_values(np.power, (np.array([2]), np.array([-1])), {})
     assert not depends_on_values(np.concatenate, ([zeros, np.zeros(3)],), {})
     assert all(issubclass(np.linalg.LinAlgError, REFUSALS) for _ in (0,))
+
+
+def test_a_refusal_that_nobody_foresaw_is_not_passed_on() -> None:
+    def picky(a: Any) -> Any:
+        if (a < 0).any():
+            raise ValueError("negative")
+        return a + 1
+
+    operation = Operation("picky", "a", values=picky)
+    with SimulatedProbe().record() as recording:
+        with pytest.raises(NotModelledError, match=r"xp\.picky of these values"):
+            operation(namespace.asarray([-1.0]))
+        with pytest.raises(NotModelledError, match=r"xp\.add\.reduceat of these values"):
+            np.add.reduceat(namespace.ones(3), namespace.asarray([7]))
+    assert len(recording.trace().doubts) == 2
+    assert recording.trace().counts().d2h == 0
 
 
 def test_eigenvalues_are_complex_whatever_they_are() -> None:
