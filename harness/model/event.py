@@ -42,11 +42,12 @@ class MemoryKind(Enum):
 
 
 class SyncKind(Enum):
-    """What the host waited for."""
+    """What the host waited for; or, with a host callback, that the device waits for the host."""
 
     STREAM = "stream"
     EVENT = "event"
     DEVICE = "device"
+    HOST_CALLBACK = "host callback"
 
 
 class EventType(Enum):
@@ -104,7 +105,11 @@ class Transfer(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sync(Event):
-    """One explicit wait of the host for the device. Polling and stream-wait-event are not waits."""
+    """One explicit wait of one side for the other. Polling and stream-wait-event are not waits.
+
+    The host waits for the device, but for ``SyncKind.HOST_CALLBACK``: there the stream goes on only after a
+    function has run on the host, whose thread may be busy or waiting for the GIL.
+    """
 
     kind: SyncKind
 

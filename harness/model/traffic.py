@@ -16,7 +16,7 @@ class TrafficLine:
     """``count`` copies or host waits alike in everything but time.
 
     A copy has ``direction``, ``size_bytes`` (of one copy), ``source`` and ``destination``; a wait has
-    ``sync``. ``blocking`` says whether the call itself held the host.
+    ``sync``. ``blocking`` says whether the call itself held the host, which a host callback does not.
     """
 
     api: str
@@ -62,7 +62,7 @@ def _line(event: Event) -> TrafficLine | None:
             return TrafficLine(
                 api=event.api,
                 count=1,
-                blocking=True,
+                blocking=event.kind is not SyncKind.HOST_CALLBACK,
                 regions=event.regions,
                 site=event.site,
                 sync=event.kind,

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.model.event import EventType, MemoryKind
+from harness.model.event import EventType, MemoryKind, SyncKind
 from harness.model.trace import Trace, TrafficCounts, event_type
 from harness.probes.base import Probe
 
@@ -46,7 +46,8 @@ class PlantedActions:
     ``copy_to_host`` copies ``copied_bytes`` to the host once and waits as such a read does; ``wait`` holds the
     host once and copies nothing; ``pageable_copy`` copies once, asked not to block, with pageable memory on
     the host side; ``copy_to_device`` copies ``uploaded_bytes`` to the device once; ``work`` launches work and
-    neither copies nor waits. ``sees_other_threads`` and ``reports_sites`` are ``False`` only for a probe that
+    neither copies nor waits; ``host_callback`` has a stream run one function on the host, ``None`` where the device
+    knows no such thing. ``sees_other_threads`` and ``reports_sites`` are ``False`` only for a probe that
     documents that it cannot.
     """
 
@@ -57,6 +58,7 @@ class PlantedActions:
     copy_to_device: Callable[[], object]
     uploaded_bytes: int
     work: Callable[[], object]
+    host_callback: Callable[[], object] | None = None
     sees_other_threads: bool = True
     reports_sites: bool = True
 
@@ -78,6 +80,8 @@ class ProbeConformance:
             self.a_copy_to_the_device_is_seen_once_with_its_bytes: copies,
             self.a_pageable_copy_is_seen_as_blocking: copies,
             self.a_wait_is_seen_once: waits,
+            self.a_host_callback_is_seen_once_as_one: waits
+            and self._actions.host_callback is not None,
             self.work_alone_is_neither_a_copy_nor_a_wait: True,
             self.an_idle_recording_is_empty: True,
             self.what_is_planted_leaves_no_doubt: True,
@@ -124,6 +128,14 @@ class ProbeConformance:
         """One explicit wait and no copy."""
         trace = self._record(self._actions.wait)
         _expect("waits", 1, len(trace.syncs))
+        _expect("copies", 0, len(trace.transfers))
+
+    def a_host_callback_is_seen_once_as_one(self) -> None:
+        """One sync that is no wait of the host, and no copy."""
+        assert self._actions.host_callback is not None
+        trace = self._record(self._actions.host_callback)
+        kinds = [wait.kind.value for wait in trace.syncs]
+        _expect("syncs", [SyncKind.HOST_CALLBACK.value], kinds)
         _expect("copies", 0, len(trace.transfers))
 
     def work_alone_is_neither_a_copy_nor_a_wait(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.model.event import Direction, MemoryKind, Site
+from harness.model.event import Direction, MemoryKind, Site, SyncKind
 from harness.model.traffic import TrafficLine
 from harness.report.wording import visible
 from harness.units import bytes_text
@@ -46,12 +46,15 @@ def joined_lines(lines: Iterable[TrafficLine]) -> tuple[JoinedLine, ...]:
     """Join each copy with a wait of the same line of code and regions, in order of first appearance.
 
     A wait is joined as often as it happened and no more; waits left over are lines of their own. Lines
-    without a site are never joined, since nothing says that they belong together. Equal lines count once.
+    without a site are never joined, since nothing says that they belong together, and a host callback is nobody's
+    wait for a copy. Equal lines count once.
     """
     distinct = tuple(dict.fromkeys(lines))
     left = {line: line.count for line in distinct if line.sync is not None}
     beside: dict[_Place, list[TrafficLine]] = {}
     for wait in left:
+        if wait.sync is SyncKind.HOST_CALLBACK:
+            continue
         beside.setdefault((wait.site, wait.regions), []).append(wait)
     partner = {}
     for line in distinct:
@@ -71,7 +74,7 @@ def joined_lines(lines: Iterable[TrafficLine]) -> tuple[JoinedLine, ...]:
 
 
 def _action(copy: TrafficLine | None, wait: TrafficLine | None) -> str:
-    wait_words = f"{wait.sync.value} sync" if wait is not None and wait.sync is not None else ""
+    wait_words = _wait_words(wait.sync) if wait is not None and wait.sync is not None else ""
     if copy is None:
         api = f", {visible(wait.api)}" if wait is not None else ""
         return f"{wait_words}{api}"
@@ -79,6 +82,12 @@ def _action(copy: TrafficLine | None, wait: TrafficLine | None) -> str:
     ending = f" + {wait_words}" if wait_words else ""
     size = bytes_text(copy.size_bytes)
     return f"{size} {source} -> {destination}, {visible(copy.api)}{ending}"
+
+
+def _wait_words(kind: SyncKind) -> str:
+    if kind is SyncKind.HOST_CALLBACK:
+        return f"{kind.value}: the device waits for the host"
+    return f"{kind.value} sync"
 
 
 def _memories(copy: TrafficLine) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import UnavailableError
-from harness.model.event import Direction
+from harness.model.event import Direction, SyncKind
 
 pytestmark = pytest.mark.gpu
 
@@ -93,7 +93,7 @@ def test_a_host_function_is_found_in_the_graph(cupy, probe):
     def op(region):
         cupy.cuda.get_current_stream().launch_host_func(lambda _: None, None)
 
-    assert "host function" in probe.witness(op).syncs[0].api
+    assert [wait.kind for wait in probe.witness(op).syncs] == [SyncKind.HOST_CALLBACK]
 
 
 def test_a_copy_on_the_legacy_stream_does_not_pass_unseen(cupy, probe, array):

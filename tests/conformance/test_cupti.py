@@ -43,6 +43,7 @@ def actions(device):
         copy_to_device=lambda: cupy.asarray([1, 2]),
         uploaded_bytes=16,
         work=lambda: array + 1,
+        host_callback=lambda: cupy.cuda.Stream.null.launch_host_func(lambda arg: None, 0),
     )
     for action in (planted.copy_to_device, planted.pageable_copy, planted.work, planted.wait):
         action()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.model.event import Site, Sync, Transfer
+from harness.model.event import Site, Sync, SyncKind, Transfer
 from harness.model.trace import Trace
 from harness.probes.conformance import Check, ConformanceError, PlantedActions, ProbeConformance
 from harness.probes.simulated import SimulatedProbe, SimulatedRecording, Stream, namespace
@@ -33,6 +33,7 @@ ACTIONS = PlantedActions(
     copy_to_device=lambda: namespace.asarray([1, 2]),
     uploaded_bytes=16,
     work=lambda: _ARRAY + 1,
+    host_callback=lambda: Stream.null.launch_host_func(lambda arg: None, 0),
 )
 
 _CHECKS = list(ProbeConformance(SimulatedProbe(), ACTIONS).checks())
@@ -59,6 +60,13 @@ class _Deaf(SimulatedRecording):
     def observe(self, observation: Observation) -> None:
         if observation.kind is not Sync:
             super().observe(observation)
+
+
+class _Confusing(SimulatedRecording):
+    def observe(self, observation: Observation) -> None:
+        if observation.kind is Sync:
+            observation = observation._replace(details={"kind": SyncKind.STREAM})
+        super().observe(observation)
 
 
 class _Optimist(SimulatedRecording):
@@ -170,6 +178,8 @@ def _failures(probe: SimulatedProbe) -> set[str]:
         (_Dropping, "a_copy_to_the_host_is_seen_once_with_its_bytes"),
         (_Doubling, "a_wait_is_seen_once"),
         (_Deaf, "a_wait_is_seen_once"),
+        (_Deaf, "a_host_callback_is_seen_once_as_one"),
+        (_Confusing, "a_host_callback_is_seen_once_as_one"),
         (_Optimist, "a_pageable_copy_is_seen_as_blocking"),
         (_Shrinking, "a_copy_to_the_device_is_seen_once_with_its_bytes"),
         (_Tagless, "a_region_tags_what_is_launched_inside_only"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FRAMEWORKS = ("cupti", "cupy", "jax", "pynvml", "torch")
+FRAMEWORKS = ("cuda", "cupti", "cupy", "jax", "pynvml", "torch")
 HEAVY = {*FRAMEWORKS, "jinja2", "msgspec", "numpy", "rich"}
 
 
@@ -62,6 +62,8 @@ def test_loading_the_plugin_imports_nothing_heavy_and_no_other_part_of_the_harne
         "harness.cli",
         "harness.devices.registry",
         "harness.model.verdict",
+        "harness.probes.capture",
+        "harness.probes.cupti",
         "harness.probes.simulated",
         "harness.report.text",
         "harness.session",

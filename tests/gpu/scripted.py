@@ -44,6 +44,7 @@ _WAITS = {
     SyncKind.EVENT: (1, "cudaEventSynchronize_v3020", "cuEventSynchronize"),
     SyncKind.STREAM: (3, "cudaStreamSynchronize_v3020", "cuStreamSynchronize"),
     SyncKind.DEVICE: (4, "cudaDeviceSynchronize_v3020", "cuCtxSynchronize"),
+    SyncKind.HOST_CALLBACK: (None, "cudaLaunchHostFunc_v10000", "cuLaunchHostFunc"),
 }
 
 
@@ -101,7 +102,8 @@ class ScriptedGpu:
         elif seen.kind is Sync:
             kind, runtime, driver = _WAITS[seen.details["kind"]]
             with self.cupti.call(runtime, driver) as (number, _):
-                self.cupti.synchronization(kind, number)
+                if kind is not None:
+                    self.cupti.synchronization(kind, number)
         elif seen.kind is Kernel:
             self.cupti.launch(seen.api)
         else:

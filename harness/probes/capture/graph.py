@@ -17,10 +17,7 @@ from harness.model.event import (
     Transfer,
 )
 
-__all__ = ["HOST_CALLBACK", "SILENT", "GraphReader", "Node"]
-
-HOST_CALLBACK = SyncKind.STREAM
-"""The stream waits for a function on the host: the model has no kind of its own for that round trip."""
+__all__ = ["SILENT", "GraphReader", "Node"]
 
 SILENT: Mapping[str, str] = {
     "Empty": "orders others",
@@ -89,8 +86,7 @@ class GraphReader:
             case "Kernel":
                 yield Node(Kernel, {"api": "graph kernel node"})
             case "Host":
-                api = "graph host node (the device waits for a host function)"
-                yield Node(Sync, {"api": api, "kind": HOST_CALLBACK})
+                yield Node(Sync, {"api": "graph host node", "kind": SyncKind.HOST_CALLBACK})
             case _ if kind not in SILENT:
                 yield Node(
                     None,

@@ -16,6 +16,7 @@ from harness.probes.cupti.host import Host
 from harness.probes.cupti.regions import RegionLog
 from harness.probes.cupti.session import EVERYTHING, Collected, Options, Session
 from harness.probes.cupti.translate import Gathered, translate
+from harness.probes.threads import doubts_of_threads, running
 
 __all__ = ["CuptiProbe", "CuptiRecording"]
 
@@ -30,7 +31,10 @@ _recording = threading.Lock()
 
 
 class CuptiRecording:
-    """One observation of a device; ``facts`` tells after it what happened that nobody judges, such as polls."""
+    """One observation of a device; ``facts`` tells after it what happened that nobody judges, such as polls.
+
+    A thread that still runs when the recording closes is a doubt, unless it ran before: it can read what nobody counts.
+    """
 
     def __init__(self, session: Session, *, probe: str, doubts: tuple[str, ...]) -> None:
         self._session = session
@@ -42,6 +46,7 @@ class CuptiRecording:
         self._collected: Collected | None = None
         self._trace: Trace | None = None
         self._facts: tuple[str, ...] = ()
+        self._threads = running()
         self._start_ns = session.now_ns()
 
     @contextmanager
@@ -59,10 +64,11 @@ class CuptiRecording:
     def close(self) -> None:
         """Stop observing."""
         self._is_open = False
+        self.add_doubts(doubts_of_threads(self._threads))
         self._collected = self._session.end()
 
     def add_doubts(self, doubts: tuple[str, ...]) -> None:
-        """Add what came up after the recording was closed."""
+        """Add what came up while the recording was closed."""
         self._doubts = (*self._doubts, *doubts)
 
     @property

@@ -31,13 +31,10 @@ from harness.probes.cupti.records import (
     SyncRecord,
 )
 
-__all__ = ["HOST_CALLBACK", "Origin", "Work", "events_of", "orphan_events", "touches_managed"]
+__all__ = ["Origin", "Work", "events_of", "orphan_events", "touches_managed"]
 
 Work = CopyRecord | MemsetRecord | KernelRecord | SyncRecord | MemoryRecord | HostNodeRecord
 """Records that say what a call did."""
-
-HOST_CALLBACK = SyncKind.STREAM
-"""The stream waits for a function on the host: the model has no kind of its own for that round trip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +80,7 @@ def events_of(
         kind, stream = waited
         yield Sync(**origin.of(stream=stream), kind=kind)
     if CallClass.HOST_CALLBACK in launch.classes and not captured:
-        yield Sync(**origin.of(api=_callback_api(origin.api)), kind=HOST_CALLBACK)
+        yield Sync(**origin.of(), kind=SyncKind.HOST_CALLBACK)
 
 
 def orphan_events(record: Work, origin: Origin, notebook: Notebook) -> Iterator[Event]:
@@ -132,8 +129,8 @@ def _work_events(
                     memory=MEMORY_KINDS.get(record.memory_kind, MemoryKind.UNKNOWN),
                 )
         case HostNodeRecord():
-            api = _callback_api(origin.api or "a graph launch")
-            yield Sync(**origin.of(api=api, stream=record.stream), kind=HOST_CALLBACK)
+            api = origin.api or "a graph launch"
+            yield Sync(**origin.of(api=api, stream=record.stream), kind=SyncKind.HOST_CALLBACK)
 
 
 def _transfers(
@@ -177,7 +174,3 @@ def _kind_by_name(call: Call) -> SyncKind:
     if "Stream" in call.name:
         return SyncKind.STREAM
     return SyncKind.EVENT if "Event" in call.name else SyncKind.DEVICE
-
-
-def _callback_api(api: str) -> str:
-    return f"{api} (the device waits for a host function)"

@@ -34,6 +34,7 @@ __all__ = [
     "device_to_device",
     "device_to_host",
     "doubt",
+    "host_callback",
     "host_to_device",
     "kernel",
     "lane",
@@ -154,6 +155,12 @@ def wait(kind: SyncKind, stream: int | None = None) -> None:
     if _listeners:
         used = lane.stream if stream is None else stream
         _announce(Sync, _WAIT_API[kind], used, {"kind": kind})
+
+
+def host_callback(api: str, stream: int) -> None:
+    """One function that the stream runs on the host, and waits for."""
+    if _listeners:
+        _announce(Sync, api, stream, {"kind": SyncKind.HOST_CALLBACK})
 
 
 def read_back(size_bytes: int) -> None:

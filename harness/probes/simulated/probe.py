@@ -13,7 +13,7 @@ from harness.model.outcome import Evidence
 from harness.model.trace import Trace
 from harness.probes.simulated import boundary
 from harness.probes.simulated.boundary import Observation
-from harness.probes.simulated.threads import left_running, running
+from harness.probes.threads import doubts_of_threads, running
 
 __all__ = ["SimulatedProbe", "SimulatedRecording"]
 
@@ -86,11 +86,8 @@ class SimulatedRecording:
 
     def look_for_threads(self) -> None:
         """Doubt what threads that were started meanwhile, and still run, are going to do."""
-        for name in left_running(self._threads):
-            self.doubt(
-                f"thread {name!r} was started during the recording and still ran at its end, so what it copies "
-                "later is not in these counts: join it before the call returns"
-            )
+        for reason in doubts_of_threads(self._threads):
+            self.doubt(reason)
 
     def trace(self) -> Trace:
         """Everything observed, in launch order over all threads; ``RuntimeError`` while still open."""

@@ -1,7 +1,7 @@
 """Streams, events and the device they belong to.
 
 The simulated device runs an operation when it is launched, so ordering calls have nothing left to order: they
-keep CuPy's state and cost nothing. Only the calls that hold the host are announced.
+keep CuPy's state and cost nothing. Only what holds one side for the other is announced.
 """
 
 from __future__ import annotations
@@ -138,11 +138,13 @@ class Stream:
         """Make later work of the stream wait for an event; the host does not wait."""
 
     def launch_host_func(self, callback: Callable[[Any], object], arg: Any) -> None:
-        """Run ``callback(arg)`` on the host when the work so far is done, which is now."""
+        """Run ``callback(arg)`` on the host when the work so far is done, which is now; later work waits for it."""
+        boundary.host_callback("cudaLaunchHostFunc", self.ptr)
         callback(arg)
 
     def add_callback(self, callback: Callable[[Stream, int, Any], object], arg: Any) -> None:
-        """Run ``callback(stream, 0, arg)`` on the host when the work so far is done, which is now."""
+        """Run ``callback(stream, 0, arg)`` on the host when the work so far is done; later work waits for it."""
+        boundary.host_callback("cudaStreamAddCallback", self.ptr)
         callback(self, 0, arg)
 
     def is_capturing(self) -> bool:

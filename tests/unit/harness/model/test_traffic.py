@@ -29,5 +29,10 @@ def test_a_copy_keeps_its_ends_and_a_wait_its_kind() -> None:
     assert (wait.sync, wait.blocking, wait.direction) == (SyncKind.DEVICE, True, None)
 
 
+def test_a_host_callback_holds_the_device_and_not_the_host() -> None:
+    (line,) = traffic_lines([a_sync(kind=SyncKind.HOST_CALLBACK)])
+    assert (line.sync, line.blocking) == (SyncKind.HOST_CALLBACK, False)
+
+
 def test_kernels_are_no_traffic() -> None:
     assert traffic_lines([a_kernel()]) == ()

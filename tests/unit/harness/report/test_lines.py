@@ -70,6 +70,17 @@ def test_the_kind_of_wait_is_told() -> None:
     assert texts(a_transfer(), wait) == ["4 B device -> pageable, cudaMemcpyAsync + device sync"]
 
 
+def test_a_host_callback_says_who_waits_and_belongs_to_no_copy() -> None:
+    callback = a_sync(kind=SyncKind.HOST_CALLBACK, api="cudaLaunchHostFunc")
+    words = "host callback: the device waits for the host, cudaLaunchHostFunc"
+    assert texts(callback) == [words]
+    assert texts(a_transfer(), callback) == ["4 B device -> pageable, cudaMemcpyAsync", words]
+    assert texts(a_transfer(), callback, a_sync()) == [
+        "4 B device -> pageable, cudaMemcpyAsync + stream sync",
+        words,
+    ]
+
+
 def test_a_line_told_twice_counts_once() -> None:
     lines = traffic_lines([a_transfer()])
     assert len(joined_lines([*lines, *lines])) == 1

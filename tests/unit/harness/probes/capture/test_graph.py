@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.event import Direction, Kernel, MemoryKind, Memset, Sync, Transfer
+from harness.model.event import Direction, Kernel, MemoryKind, Memset, Sync, SyncKind, Transfer
 from harness.probes.capture.graph import SILENT, GraphReader
 
 READ = {"Kernel", "Memcpy", "Memset", "Host", "Graph"}
@@ -120,7 +120,7 @@ def test_kernels_fills_and_host_functions_are_events(device, read):
     ran, filled, called = read()
     assert (ran.kind, filled.kind, called.kind) == (Kernel, Memset, Sync)
     assert filled.details["size_bytes"] == 8 * 4 * 2
-    assert "the device waits for a host function" in called.details["api"]
+    assert called.details == {"api": "graph host node", "kind": SyncKind.HOST_CALLBACK}
 
 
 def test_a_child_graph_is_looked_into_at_every_depth(device, read):

@@ -309,6 +309,11 @@ class FakeCupti:
         with self.call("cudaStreamSynchronize_v3020", "cuStreamSynchronize") as (number, _):
             self.synchronization(3, number)
 
+    def host_callback(self) -> None:
+        """``stream.launch_host_func(f, x)``: the host goes on, so that there is no record of a wait."""
+        with self.call("cudaLaunchHostFunc_v10000", "cuLaunchHostFunc"):
+            pass
+
     def synchronize(self) -> None:
         self._check("synchronize")
         with self.api(DRIVER, "cuCtxSynchronize") as number:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -68,6 +69,23 @@ def test_the_generation_of_cuda_12_is_usable_with_its_driver():
 @pytest.mark.parametrize(("driver", "release"), [(12080, ">=12.8,<13"), (13020, "~=13.4")])
 def test_the_install_line_fits_the_driver(driver, release):
     assert release in complaint(a_host(driver_version=lambda: driver, package_version=missing))
+
+
+@pytest.mark.parametrize(("driver", "release"), [(13000, "~=13.4"), (12080, ">=12.8,<13")])
+def test_a_missing_package_is_named_with_the_install_line_of_the_driver(
+    monkeypatch, driver, release
+):
+    monkeypatch.setitem(sys.modules, "cupti", None)
+    text = complaint(a_host(driver_version=lambda: driver), None)
+    assert "needs cupti-python, which is not installed" in text
+    assert f'pip install "cupti-python{release}"' in text
+
+
+def test_a_package_that_does_not_import_says_why_and_is_to_be_reinstalled(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupti", ModuleType("cupti"))
+    text = complaint(a_host(), None)
+    assert "cupti-python does not import (cannot import name 'cupti'" in text
+    assert "reinstall it" in text
 
 
 def test_a_module_without_its_package_is_named():

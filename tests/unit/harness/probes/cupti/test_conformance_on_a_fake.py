@@ -22,6 +22,7 @@ def checks(fake, probe):
         copy_to_device=fake.copy_to_device,
         uploaded_bytes=16,
         work=fake.launch,
+        host_callback=fake.host_callback,
     )
     return {check.name: check.run for check in ProbeConformance(probe, actions).checks()}
 

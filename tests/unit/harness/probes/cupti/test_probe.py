@@ -123,6 +123,49 @@ def test_recordings_do_not_nest_in_a_process(probe):
     assert record(probe).doubts == ()
 
 
+def test_a_thread_left_running_is_a_doubt_and_one_that_ended_or_ran_before_is_none(fake, probe):
+    release = threading.Event()
+
+    def start(name):
+        thread = threading.Thread(target=release.wait, args=(5,), name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def end_one():
+        thread = threading.Thread(target=fake.copy_to_host)
+        thread.start()
+        thread.join()
+
+    early = start("early")
+    try:
+        assert record(probe, end_one).doubts == ()
+        (doubt,) = record(probe, lambda: start("prefetcher")).doubts
+        assert doubt.startswith("thread 'prefetcher' was started during the recording")
+        with probe.session():
+            assert record(probe, fake.wait).doubts == ()
+            (doubt,) = record(probe, lambda: start("another")).doubts
+        assert "'another'" in doubt
+    finally:
+        release.set()
+        early.join()
+
+
+def test_what_a_thread_does_while_it_is_waited_for_is_still_counted(fake, probe):
+    """It is given a moment to end, and what it copies in that moment belongs to the recording."""
+    begun = threading.Event()
+
+    def late():
+        begun.wait(5)
+        fake.copy_to_host()
+
+    def action():
+        threading.Thread(target=late, daemon=True).start()
+        begun.set()
+
+    trace = record(probe, action)
+    assert (trace.counts().d2h, trace.doubts) == (1, ())
+
+
 def test_a_second_thread_cannot_record_beside_the_first(probe):
     caught = []
 

@@ -63,19 +63,29 @@ def test_work_is_launched_on_the_current_stream_of_its_thread() -> None:
 
 def test_ordering_and_polling_are_free() -> None:
     stream = Stream()
-    called: list[Any] = []
     with SimulatedProbe().record() as recording:
         event = stream.record()
         Stream().wait_event(event)
         assert event.done
         assert stream.done
-        stream.launch_host_func(called.append, 1)
-        stream.add_callback(lambda *arguments: called.append(arguments[1:]), 2)
         assert not stream.is_capturing()
         with Device(0) as device:
             device.use()
     assert recording.trace().events == ()
+
+
+def test_a_host_callback_runs_and_holds_the_device_once() -> None:
+    stream = Stream()
+    called: list[Any] = []
+    with SimulatedProbe().record() as recording:
+        stream.launch_host_func(called.append, 1)
+        stream.add_callback(lambda *arguments: called.append(arguments[1:]), 2)
     assert called == [1, (0, 2)]
+    seen = [(wait.api, wait.kind, wait.stream) for wait in recording.trace().syncs]
+    assert seen == [
+        ("cudaLaunchHostFunc", SyncKind.HOST_CALLBACK, stream.ptr),
+        ("cudaStreamAddCallback", SyncKind.HOST_CALLBACK, stream.ptr),
+    ]
 
 
 def test_events_can_be_timed() -> None:

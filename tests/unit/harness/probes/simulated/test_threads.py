@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
-import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.probes.simulated import SimulatedProbe, namespace
-from harness.probes.simulated.threads import left_running, running
 
 
 @pytest.fixture
@@ -117,43 +114,3 @@ def test_a_thread_that_ran_before_is_counted_and_no_doubt(release: threading.Eve
     assert trace.transfers[0].site.function == "background"
     release.set()
     thread.join()
-
-
-def test_threads_that_threading_does_not_know_are_counted(release: threading.Event) -> None:
-    before = running()
-    assert left_running(before) == []
-    started = threading.Event()
-
-    def raw() -> None:
-        started.set()
-        release.wait(5)
-
-    _thread.start_new_thread(raw, ())
-    started.wait(5)
-    assert left_running(before) == ["(not started by threading)"]
-    assert left_running(running()) == []
-    release.set()
-
-
-def test_asking_while_threads_come_and_go_and_garbage_is_collected_never_hangs() -> None:
-    stop = threading.Event()
-
-    def churn() -> None:
-        while not stop.is_set():
-            thread = threading.Thread(target=int)
-            thread.start()
-            thread.join()
-            cycle: list[object] = []
-            cycle.append(cycle)
-
-    churning = threading.Thread(target=churn)
-    churning.start()
-    threshold = gc.get_threshold()
-    gc.set_threshold(5)
-    try:
-        for _ in range(300):
-            running()
-    finally:
-        gc.set_threshold(*threshold)
-        stop.set()
-        churning.join()

@@ -11,7 +11,7 @@ import threading
 from time import monotonic, sleep
 from typing import NamedTuple
 
-__all__ = ["Running", "left_running", "running"]
+__all__ = ["Running", "doubts_of_threads", "left_running", "running"]
 
 _GRACE_S = 0.02
 """Four times the interval at which threads take turns: enough for one that is done to come to its end."""
@@ -31,6 +31,15 @@ def running() -> Running:
         thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)
     )
     return Running(known, _thread._count() - len(known))
+
+
+def doubts_of_threads(before: Running) -> tuple[str, ...]:
+    """What to doubt at the end of a recording that began when ``before`` ran: one sentence per thread left behind."""
+    return tuple(
+        f"thread {name!r} was started during the recording and still ran at its end, so what it copies "
+        "later is not in these counts: join it before the call returns"
+        for name in left_running(before)
+    )
 
 
 def left_running(before: Running) -> list[str]:
