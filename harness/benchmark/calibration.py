@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,10 @@ _RESOLUTION_STEPS = 1000
 
 _MOST_CALLS = 10_000_000
 """A bare Python loop of so many calls takes 0.2 s; an operation too fast even then is taken as it is."""
+
+_STANDING_S = 0.5
+"""A clock that shows nothing of half a second by the host's own is none: a thousand of its steps would take minutes,
+and ten million calls of a slow operation, days."""
 
 _FASTEST_GROWTH = 10
 """The next try makes at most ten times as many calls: one disturbed value must not cost the whole budget."""
@@ -41,12 +46,14 @@ def calibrate(call: Callable[[], object], timer: Timer) -> Calibration:
     least_ns = max(_LEAST_NS, _RESOLUTION_STEPS * timer.resolution_ns)
     timer.measure(call, 1)
     calls, spent = 1, 1
+    began_s = time.monotonic()
     while True:
         elapsed = timer.measure(call, calls)
         spent += calls
         if elapsed >= least_ns or (calls == _MOST_CALLS and elapsed > 0):
             return Calibration(calls=calls, call_ns=elapsed / calls, spent_calls=spent)
-        if elapsed < 0 or calls == _MOST_CALLS:
+        stands = elapsed == 0 and time.monotonic() - began_s > _STANDING_S
+        if elapsed < 0 or stands or calls == _MOST_CALLS:
             raise UnavailableError(
                 f"timer {timer.name!r} read {elapsed:g} ns over {calls:,} calls, so nothing can be timed with it; "
                 f"check the machine's clock source"

@@ -10,6 +10,7 @@ from harness.benchmark.interleave import time_round
 from harness.benchmark.placement import ChangeLayout, Placement
 from harness.benchmark.stopping import StoppingRule
 from harness.devices.host_layout import change_host_layout
+from harness.errors import UnavailableError
 from harness.model.measurement import Sample
 from harness.timers.base import Timer
 
@@ -81,9 +82,10 @@ class _Rounds:
         self._chance, self._placement = chance, placement
         self.now_ns = timer.now_ns
         self.last_ns = 0.0
+        self._ended_ns = timer.now_ns()
 
     def take(self) -> list[float]:
-        """Nanoseconds per call of each subject."""
+        """Nanoseconds per call of each subject; ``UnavailableError`` where the clock has gone back meanwhile."""
         start = self.now_ns()
         times = time_round(
             self._subjects,
@@ -92,7 +94,13 @@ class _Rounds:
             chance=self._chance,
             placement=self._placement,
         )
-        self.last_ns = self.now_ns() - start
+        now = self.now_ns()
+        if not self._ended_ns <= start <= now:
+            raise UnavailableError(
+                f"timer {self._timer.name!r} went back from {max(self._ended_ns, start):.0f} ns during a round, so "
+                f"neither values nor the time cap can be trusted; the machine's clock jumped, run again"
+            )
+        self.last_ns, self._ended_ns = now - start, now
         return times
 
 

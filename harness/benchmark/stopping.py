@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.stats.bootstrap import median_interval, pair_ratio_interval
+from harness.stats.bootstrap import median_interval
+from harness.stats.pairs import pair_ratio_interval
 
 __all__ = ["DECIDABLE_ROUNDS", "StoppingRule"]
 
@@ -51,7 +52,7 @@ class StoppingRule:
         return self.time_cap_ns * (1.0 if rounds >= DECIDABLE_ROUNDS else self.patience)
 
     def precise(self, call_ns: Sequence[float], peer_ns: Sequence[float]) -> bool:
-        """Whether the values so far pin down the median, or with a peer the median pair ratio."""
+        """Whether the values so far pin down the median, or with a peer the ratio."""
         if len(call_ns) < self.least_rounds:
             return False
         interval = pair_ratio_interval(call_ns, peer_ns) if peer_ns else median_interval(call_ns)

@@ -106,6 +106,10 @@ class Device(Protocol):
         """Make the buffers allocated next land elsewhere while what is returned is kept alive."""
         ...
 
+    def copier(self, size_bytes: int) -> Callable[[], object]:
+        """What copies so many bytes from one place in this device's memory to another when called."""
+        ...
+
     def plants(self) -> tuple[Plant, ...]:
         """The positive controls of this device's probe: a D2H copy, a wait, a pageable "async" copy."""
         ...

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from harness.devices.base import GpuIdentity, Plant
+from harness.devices.host_copy import host_copier
 from harness.devices.host_layout import change_host_layout
 from harness.probes.base import Probe, Witness
 from harness.timers.base import Timer
@@ -51,6 +53,10 @@ class CpuDevice:
     def change_layout(self, chance: random.Random) -> object:
         """Keep blocks of random size alive."""
         return change_host_layout(chance)
+
+    def copier(self, size_bytes: int) -> Callable[[], object]:
+        """A copy by NumPy, on one thread."""
+        return host_copier(size_bytes)
 
     def plants(self) -> tuple[Plant, ...]:
         """No boundary, no traffic to plant."""

@@ -57,7 +57,9 @@ class DeviceFaultError(RuntimeError):
 
 _OUT_OF_MEMORY = 2
 _RERUN = "run the remaining cases in a new process"
-_SANITIZE = "find the kernel with `compute-sanitizer python -m harness run ...`, " + _RERUN
+_SANITIZE = (
+    "find the kernel with `compute-sanitizer python -m harness run --time-limit 0 ...`, " + _RERUN
+)
 _HARDWARE = "see `nvidia-smi` and `dmesg | grep -i xid`, reset the GPU or reboot"
 
 _KERNEL_FAULTS = {

@@ -191,6 +191,14 @@ class CudaDevice:
                 for _ in range(_LAYOUT_BLOCKS)
             ]
 
+    def copier(self, size_bytes: int) -> Callable[[], object]:
+        """The driver's own copy on the current stream, which the timer waits for."""
+        with self._guarded("allocating what it copies"):
+            self._cupy.cuda.Device(self.index).use()
+            source = self._cupy.zeros(size_bytes, dtype=np.uint8)
+            target = self._cupy.zeros(size_bytes, dtype=np.uint8)
+        return lambda: target.data.copy_from_device_async(source.data, size_bytes)
+
     @property
     def identity(self) -> GpuIdentity:
         """What the GPU is, as CUDA says it."""

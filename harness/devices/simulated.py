@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from harness.devices.base import GpuIdentity, Plant
+from harness.devices.host_copy import host_copier
 from harness.devices.host_layout import change_host_layout
 from harness.model.budget import Quantity
 from harness.probes.base import Probe, Witness
@@ -58,6 +60,10 @@ class SimulatedDevice:
     def change_layout(self, chance: random.Random) -> object:
         """Keep blocks of random size alive: simulated memory is host memory."""
         return change_host_layout(chance)
+
+    def copier(self, size_bytes: int) -> Callable[[], object]:
+        """A copy on the host: simulated memory is host memory."""
+        return host_copier(size_bytes)
 
     def plants(self) -> tuple[Plant, ...]:
         """One float32 read, one stream wait, one read into pageable memory that only looks asynchronous."""

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-__all__ = ["SPEED_PROBABILITIES", "Estimate", "Sample", "Speed", "Throughput"]
+__all__ = [
+    "SPEED_PROBABILITIES",
+    "CopyBandwidth",
+    "CopyRate",
+    "Estimate",
+    "Rates",
+    "Sample",
+    "Speed",
+    "Throughput",
+    "rates_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +80,71 @@ class Throughput:
     unit: str
     units_per_call: float
     bytes_per_call: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyRate:
+    """How fast a device copied memory of its own: bytes per second, those read and those written together.
+
+    The ``best`` and the ``median`` of so many ``copies``.
+    """
+
+    best: float
+    median: float
+    copies: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyBandwidth:
+    """How fast ``device`` copied at the beginning and at the end of a timed run.
+
+    Each copy read ``size_bytes`` and wrote as many. ``after`` is ``None`` where the run was cut short.
+    """
+
+    device: str
+    size_bytes: int
+    before: CopyRate
+    after: CopyRate | None = None
+
+    @property
+    def best(self) -> float:
+        """The roof: bytes per second of the fastest copy, which no disturbance can have made too fast."""
+        return max(rate.best for rate in (self.before, self.after or self.before))
+
+    @property
+    def usual(self) -> float:
+        """The canary: the lower of the two medians, since a machine that slows down while it times is slow."""
+        return min(rate.median for rate in (self.before, self.after or self.before))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """What a timed case did in a second.
+
+    ``bytes_per_second`` counts the least that must move, ``of_copy`` is that as a fraction of the copy bandwidth
+    of the same run, above 1 where caches served it; ``None`` where not known.
+    """
+
+    units_per_second: float
+    bytes_per_second: float | None = None
+    of_copy: float | None = None
+
+
+def rates_of(
+    throughput: Throughput | None,
+    call_time: Estimate | None,
+    copy: CopyBandwidth | None = None,
+    *,
+    device: str = "",
+) -> Rates | None:
+    """The rates of a case timed on ``device``; ``None`` where it was not timed or its time means nothing."""
+    if throughput is None or call_time is None or not 0 < call_time.value < math.inf:
+        return None
+    per_second = 1e9 / call_time.value
+    bandwidth = throughput.bytes_per_call * per_second if throughput.bytes_per_call else None
+    known = copy is not None and copy.device == device and 0 < copy.best < math.inf
+    return Rates(
+        units_per_second=throughput.units_per_call * per_second,
+        bytes_per_second=bandwidth,
+        of_copy=bandwidth / copy.best if bandwidth and copy is not None and known else None,
+    )

@@ -10,10 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from statistics import NormalDist
 
-from harness.model.measurement import Estimate, Sample
-from harness.stats.bootstrap import pair_ratio_interval, ratio_interval
-from harness.stats.outlook import PRACTICAL, narrows, time_factor, widened
+from harness.model.measurement import Estimate
+from harness.stats.bootstrap import require_confidence
+from harness.stats.outlook import PRACTICAL, time_factor, widened
+from harness.stats.pairs import pair_ratio
 from harness.units import count_text, percent_text, ratio_text
 
 __all__ = [
@@ -21,9 +23,11 @@ __all__ = [
     "BETWEEN_RUNS_WITH_PEER",
     "Change",
     "Decision",
+    "Evidence",
     "compare_pairs",
-    "compare_samples",
+    "conclude",
     "decide",
+    "not_comparable",
     "remedy",
 ]
 
@@ -35,13 +39,13 @@ show it, since every buffer of a process has one placement."""
 BETWEEN_RUNS_RAW = 0.046
 """The same without a peer: the machine's own mood from run to run, eight times as much."""
 
-_BETWEEN_RUNS_CONFIDENCE = 0.99
-"""On a machine with twice as many busy processes as cores, where one run's interval spans a factor of two and no
-margin helps, 1225 comparisons of 50 runs of the same code at a margin of 5 % called 26 regressed at 95 %
-confidence, which is what 95 % means, and 1 at 99 %."""
-
-
 _QUIET = "pin the process to one core (taskset -c) and stop other work on the machine"
+
+
+_CONSTANT = (
+    "every value is the same, which timings never are: the clock is coarser than their noise; "
+    "make more calls per value"
+)
 
 
 class Decision(Enum):
@@ -61,7 +65,9 @@ class Change:
     ``ratio`` is candidate time over baseline time, ``None`` when not comparable. ``raw`` marks a comparison of
     plain times from two runs, where slow code and a slow machine look alike: show it, but do not fail on it
     unless asked to. ``reason`` is one sentence. ``within_runs`` is the ratio before it was widened by
-    ``between_runs``; ``narrows`` says whether more values would narrow it.
+    ``between_runs``; ``narrows`` says whether more values would narrow it. ``p_regressed`` and ``p_improved``
+    are one-sided p-values: the chance of evidence so strong if the true ratio were just at the bound. ``confidence``
+    is what was asked for.
     """
 
     decision: Decision
@@ -72,6 +78,9 @@ class Change:
     within_runs: Estimate | None = None
     between_runs: float = 0.0
     narrows: bool = True
+    p_regressed: float = 1.0
+    p_improved: float = 1.0
+    confidence: float = 0.95
 
 
 def decide(ratio: Estimate, margin: float, *, confidence: float = 0.95) -> Decision:
@@ -101,15 +110,32 @@ def compare_pairs(
     *,
     margin: float,
     confidence: float = 0.95,
-    seed: int = 0,
+    process_starts: Sequence[int] = (0,),
 ) -> Change:
     """Compare two implementations timed in the same rounds, pair by pair: the strongest comparison.
 
-    Raises ``ValueError`` for values that are not positive and finite, and for lengths that differ.
+    ``process_starts`` are the indices at which pairs of another process begin. Values that are not positive and
+    finite are not comparable, too few and constant ones inconclusive. Raises ``ValueError`` for a margin or confidence that makes no sense, and, naming it, for what is no
+    list of pairs: lengths that differ, process starts that do not ascend. Costs half a millisecond for 100 pairs.
     """
-    ratio = pair_ratio_interval(candidate_ns, baseline_ns, confidence=confidence, seed=seed)
-    ratios = [call / base for call, base in zip(candidate_ns, baseline_ns, strict=True)]
-    return _change(_Evidence(ratio, 0.0, narrows(ratios), raw=False), margin, confidence)
+    require_confidence(confidence)
+    if problem := _unusable(candidate_ns, "candidate") or _unusable(baseline_ns, "baseline"):
+        return not_comparable(margin, problem)
+    pairs = pair_ratio(candidate_ns, baseline_ns, process_starts=process_starts)
+    evidence = Evidence(
+        within_runs=pairs.estimate(confidence),
+        narrows=pairs.narrows,
+        constant=pairs.constant,
+    )
+    change = conclude(evidence, margin=margin, confidence=confidence)
+    if evidence.constant:
+        return change
+    upper = 1.0 + margin
+    return replace(
+        change,
+        p_regressed=pairs.p_above(upper, confidence=confidence),
+        p_improved=pairs.p_below(1.0 / upper, confidence=confidence),
+    )
 
 
 def remedy(change: Change, *bounds: float) -> str:
@@ -132,61 +158,26 @@ def remedy(change: Change, *bounds: float) -> str:
     return f"the values {why} for more time to help: {_QUIET}"
 
 
-def compare_samples(
-    candidate: Sample,
-    baseline: Sample,
-    *,
-    margin: float,
-    confidence: float = _BETWEEN_RUNS_CONFIDENCE,
-    between_runs: float | None = None,
-    seed: int = 0,
-) -> Change:
-    """Compare two samples taken at different times.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A ratio as the runs' own values give it, and what is known beside it.
 
-    Where both have a peer, each value is first divided by its peer's of the same round, so that what slowed
-    the machine cancels; else plain times are compared and the change is ``raw``. The interval is widened by
-    ``between_runs``, the standard deviation of the log ratio from run to run (default: the measured constants
-    of this module). Samples of different timers, or with unusable values, are not comparable.
+    ``constant``: several values were all the same, so that their interval says nothing.
     """
-    if candidate.timer != baseline.timer:
-        reason = f"timed by {candidate.timer} now and by {baseline.timer} in the baseline"
-        return _not_comparable(margin, reason)
-    raw = not (candidate.peer_ns and baseline.peer_ns)
-    if between_runs is None:
-        between_runs = BETWEEN_RUNS_RAW if raw else BETWEEN_RUNS_WITH_PEER
-    try:
-        sides = _relative_times(candidate, raw=raw), _relative_times(baseline, raw=raw)
-        within_runs = ratio_interval(*sides, confidence=confidence, seed=seed)
-    except ValueError as error:
-        return _not_comparable(margin, f"a sample cannot be used: {error}")
-    evidence = _Evidence(within_runs, between_runs, narrows(*sides), raw=raw)
-    return _change(evidence, margin, confidence)
-
-
-def _relative_times(sample: Sample, *, raw: bool) -> list[float]:
-    if raw:
-        return list(sample.call_ns)
-    if len(sample.call_ns) != len(sample.peer_ns):
-        raise ValueError(f"{len(sample.call_ns)} values with {len(sample.peer_ns)} of the peer")
-    if min(sample.peer_ns) <= 0:
-        raise ValueError(f"the peer took {min(sample.peer_ns):g} ns")
-    return [call / peer for call, peer in zip(sample.call_ns, sample.peer_ns, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """A ratio as the runs' own values give it, and what is known beside it."""
 
     within_runs: Estimate
-    between_runs: float
-    narrows: bool
-    raw: bool
+    between_runs: float = 0.0
+    narrows: bool = True
+    raw: bool = False
+    constant: bool = False
 
 
-def _change(evidence: _Evidence, margin: float, confidence: float) -> Change:
+def conclude(evidence: Evidence, *, margin: float, confidence: float) -> Change:
+    """Widen, decide, and put into words."""
     ratio = widened(evidence.within_runs, evidence.between_runs)
+    decision = decide(ratio, margin, confidence=confidence)
     change = Change(
-        decision=decide(ratio, margin, confidence=confidence),
+        decision=Decision.INCONCLUSIVE if evidence.constant else decision,
         ratio=ratio,
         margin=margin,
         raw=evidence.raw,
@@ -194,11 +185,49 @@ def _change(evidence: _Evidence, margin: float, confidence: float) -> Change:
         within_runs=evidence.within_runs,
         between_runs=evidence.between_runs,
         narrows=evidence.narrows,
+        p_regressed=_beyond(ratio, 1.0 + margin),
+        p_improved=_beyond(_inverse(ratio), 1.0 + margin),
+        confidence=confidence,
     )
+    if evidence.constant:
+        return replace(change, reason=_CONSTANT, p_regressed=1.0, p_improved=1.0)
     return replace(change, reason=_reason(change, ratio, confidence))
 
 
-def _not_comparable(margin: float, reason: str) -> Change:
+def _beyond(ratio: Estimate, bound: float) -> float:
+    """The chance of so high an estimate if the true ratio were ``bound``, from the interval on the log scale."""
+    if ratio.confidence <= 0.0:
+        return 1.0
+    edge = ratio.low if ratio.value > bound else ratio.high
+    width = abs(math.log(edge / ratio.value))
+    distance = math.log(ratio.value / bound)
+    if width == 0.0:
+        return 0.0 if distance > 0.0 else 1.0
+    normal = NormalDist()
+    return normal.cdf(-distance / width * normal.inv_cdf((1.0 + ratio.confidence) / 2))
+
+
+def _inverse(ratio: Estimate) -> Estimate:
+    return Estimate(
+        value=1 / ratio.value, low=1 / ratio.high, high=1 / ratio.low, confidence=ratio.confidence
+    )
+
+
+def _unusable(values: Sequence[float], side: str) -> str:
+    """What keeps times from being compared, empty when nothing does."""
+    if not len(values):
+        return f"no timings of the {side}"
+    for number, value in enumerate(values, 1):
+        if not 0.0 < value < math.inf:
+            return (
+                f"timing {number} of {len(values)} of the {side} is {value:g} ns, "
+                f"times are positive and finite"
+            )
+    return ""
+
+
+def not_comparable(margin: float, reason: str) -> Change:
+    """The change between what cannot be compared, with the sentence that says why."""
     return Change(
         decision=Decision.NOT_COMPARABLE, ratio=None, margin=margin, raw=True, reason=reason
     )

@@ -3,39 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from statistics import NormalDist, fmean
+from statistics import NormalDist
 
 from harness.model.measurement import Estimate
-from harness.stats.bootstrap import median_interval
 
-__all__ = ["PRACTICAL", "narrows", "time_factor", "widened"]
+__all__ = ["PRACTICAL", "time_factor", "widened"]
 
 PRACTICAL = 10.0
 """Up to ten times as long is advice one can follow; beyond, the machine is what to change."""
-
-_FEWEST_IN_A_QUARTER = 16
-"""Fewer values have an interval too uncertain itself to see it narrow."""
-
-_LEAST_NARROWING = 1.2
-"""The quarters of a sample have twice the interval of the whole where values average out, and the same where they
-do not. In simulation 98 of 100 samples of 64 to 250 independent values reached 1.2, and 95 of 100 of values of two
-kinds stayed below 1.06."""
-
-
-def narrows(*samples: Sequence[float]) -> bool:
-    """Whether the interval of the median of positive values narrows with their number, as far as these samples show.
-
-    It does not where values come in two kinds in equal numbers, such as calls with and without page faults: the
-    median then falls on either. Nor where the machine drifts. Samples of fewer than 64 values are given the
-    benefit of the doubt.
-    """
-    gains = [
-        fmean(_log_width(quarter) for quarter in _quarters(sample)) / width
-        for sample in samples
-        if len(sample) >= 4 * _FEWEST_IN_A_QUARTER and (width := _log_width(sample)) > 0
-    ]
-    return not gains or min(gains) >= _LEAST_NARROWING
 
 
 def widened(ratio: Estimate, between_runs: float) -> Estimate:
@@ -86,13 +61,3 @@ def _to_clear(within_runs: Estimate, between_runs: float, bound: float) -> float
 
 def _reach(confidence: float, between_runs: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2) * between_runs
-
-
-def _quarters(sample: Sequence[float]) -> list[Sequence[float]]:
-    size = len(sample) // 4
-    return [sample[start : start + size] for start in range(0, 4 * size, size)]
-
-
-def _log_width(values: Sequence[float]) -> float:
-    interval = median_interval(values)
-    return math.log(interval.high / interval.low)

@@ -1,5 +1,6 @@
 """Calibration: values long enough for the clock, and clear words when there is no clock."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -66,3 +67,18 @@ class _Stub:
 
     def now_ns(self) -> float:
         return 0.0
+
+
+def test_a_slow_operation_on_a_clock_that_stands_still_is_not_called_for_hours() -> None:
+    clock = SimulatedClock()
+    clock.stop()
+    calls = 0
+
+    def slow() -> None:
+        nonlocal calls
+        calls += 1
+        time.sleep(0.01)
+
+    with pytest.raises(UnavailableError, match=r"'simulated clock' read 0 ns over .* calls"):
+        calibrate(slow, clock)
+    assert calls < 300

@@ -7,7 +7,9 @@ import pytest
 
 from harness.benchmark.runner import measure
 from harness.benchmark.stopping import DECIDABLE_ROUNDS, StoppingRule
-from harness.stats.bootstrap import pair_ratio_interval
+from harness.errors import UnavailableError
+from harness.stats.change import Decision, compare_pairs
+from harness.stats.pairs import pair_ratio_interval
 from harness.timers.host import HostTimer
 from harness.timers.simulated import SimulatedClock
 
@@ -140,3 +142,55 @@ def test_it_measures_a_real_operation_on_the_host_beside_itself() -> None:
     assert len(sample.call_ns) == len(sample.peer_ns) >= 10
     ratio = statistics.median(sample.call_ns) / statistics.median(sample.peer_ns)
     assert ratio == pytest.approx(1.0, abs=0.3)
+
+
+@pytest.mark.parametrize("when", ["between rounds", "while moving"])
+def test_a_clock_that_goes_back_ends_the_measurement_instead_of_prolonging_it(when: str) -> None:
+    clock = SimulatedClock(noise=0.05)
+    moves = 0
+
+    def change_layout(chance: random.Random) -> None:
+        nonlocal moves
+        moves += 1
+        if moves == 3 and when == "while moving":
+            clock.jump(-3600e9)
+        clock.change_layout(chance)
+
+    def progress(rounds: int, _used: float) -> None:
+        if rounds == 5 and when == "between rounds":
+            clock.jump(-3600e9)
+
+    with pytest.raises(UnavailableError, match=r"went back from \d+ ns .* clock jumped, run again"):
+        measure(
+            clock.operation(1e6),
+            timer=clock,
+            seed=0,
+            rule=StoppingRule(half_width=1e-9),
+            change_layout=change_layout,
+            progress=progress,
+        )
+
+
+def test_a_clock_that_jumps_ahead_leaves_a_value_that_decides_nothing() -> None:
+    clock = SimulatedClock(noise=0.01)
+    spend = clock.operation(1e6)
+    calls = 0
+
+    def call() -> None:
+        nonlocal calls
+        calls += 1
+        spend()
+        if calls == 100:
+            clock.jump(5e7)
+
+    sample = measure(
+        call,
+        clock.operation(1e6),
+        timer=clock,
+        seed=0,
+        rule=StoppingRule(half_width=1e-9),
+        change_layout=clock.change_layout,
+    )
+    assert max(sample.call_ns) > 2e7
+    found = compare_pairs(sample.call_ns, sample.peer_ns, margin=0.01)
+    assert found.decision is Decision.UNCHANGED

@@ -371,6 +371,53 @@ def test_shared_memory_is_told_since_no_probe_can_see_it():
     assert Machine().device(variables={"CUPY_ENABLE_UMP": "0"}).notes == ()
 
 
+# --- the copy -------------------------------------------------------------------------------------------
+
+
+class _Memory:
+    """An array whose bytes are copied by its pointer, as CuPy's are."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.data = self
+        self.size_bytes = size_bytes
+        self.copied: list[tuple[_Memory, int]] = []
+
+    def copy_from_device_async(self, source: _Memory, size_bytes: int) -> None:
+        self.copied.append((source, size_bytes))
+
+
+def test_a_copy_is_the_drivers_own_between_two_places_on_the_gpu():
+    made: list[_Memory] = []
+
+    def zeros(size_bytes: int, dtype: Any) -> _Memory:
+        assert dtype is np.uint8
+        made.append(_Memory(size_bytes))
+        return made[-1]
+
+    machine = Machine()
+    cupy = machine.cupy()
+    cupy.zeros = zeros
+    copy = machine.device(index=0, import_cupy=lambda: cupy).copier(1 << 20)
+    copy()
+    source, target = made
+    assert source.size_bytes == target.size_bytes == 1 << 20
+    assert target.copied == [(source, 1 << 20)]
+    assert source.copied == []
+
+
+def test_a_gpu_too_full_for_two_buffers_says_so():
+    machine = Machine()
+    cupy = machine.cupy()
+
+    def zeros(size_bytes: int, dtype: Any) -> Any:
+        raise CUDARuntimeError(2, "cudaErrorMemoryAllocation")
+
+    cupy.zeros = zeros
+    device = machine.device(import_cupy=lambda: cupy)
+    with pytest.raises(MemoryError, match=r"while allocating what it copies.* are free"):
+        device.copier(1 << 40)
+
+
 # --- mid-run --------------------------------------------------------------------------------------------
 
 

@@ -2,13 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.measurement import Estimate
-from harness.stats.outlook import narrows, time_factor, widened
+from harness.stats.outlook import time_factor, widened
 
 
 def an_estimate(value: float, half_width: float) -> Estimate:
@@ -66,33 +65,3 @@ def test_so_much_more_time_does_clear_the_bound(
     if factor > 1.0:
         now = widened(an_estimate(value, width), between)
         assert now.low < bound < now.high
-
-
-@pytest.mark.parametrize("count", [64, 100, 250, 600])
-def test_independent_values_narrow(count: int) -> None:
-    rng = np.random.default_rng(count)
-    seen = [narrows(rng.lognormal(0, 0.03, count).tolist()) for _ in range(100)]
-    assert np.mean(seen) >= 0.95
-
-
-def test_few_values_get_the_benefit_of_the_doubt() -> None:
-    assert narrows([1.0, 2.0] * 31)
-    assert narrows([1.0] * 100)
-    assert narrows()
-
-
-def test_a_machine_that_drifts_does_not_narrow() -> None:
-    rng = np.random.default_rng(0)
-    drift = np.linspace(1, 1.3, 200)
-    assert not narrows((drift * rng.lognormal(0, 0.02, 200)).tolist())
-
-
-def test_values_of_two_kinds_do_not_narrow() -> None:
-    """Whoever ran first paid for page faults: pair ratios of a third, or of three."""
-    rng = np.random.default_rng(0)
-    calm = rng.lognormal(0, 0.03, 400).tolist()
-    seen = []
-    for _ in range(20):
-        kinds = rng.permutation(np.where(np.arange(400) % 2, 0.34, 2.9))
-        seen.append(narrows((kinds * rng.lognormal(0, 0.03, 400)).tolist(), calm))
-    assert np.mean(seen) < 0.2
