@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.baseline.comparability import case_differences, difference_text, differences
+from harness.baseline.comparability import (
+    case_differences,
+    difference_text,
+    differences,
+    fields_text,
+    soft_differences,
+    speed_differences,
+    traffic_differences,
+)
+from harness.baseline.holding import Held, among_all, held_against
+from harness.baseline.policy import Policy
+from harness.baseline.promise import promised_by, timing_doubts
+from harness.baseline.renaming import renamed
 from harness.baseline.throughput import THROUGHPUT_CHECK, compare_throughput, untimed
 from harness.baseline.traffic import TRAFFIC_CHECK, compare_traffic, count_changes
-from harness.errors import UsageError
 from harness.model.baseline import Baseline, BaselineCase
 from harness.model.environment import FieldDifference
-from harness.model.measurement import Throughput
 from harness.model.outcome import Outcome
-from harness.model.verdict import CheckResult
+from harness.model.verdict import CheckResult, Run
+from harness.units import percent_text
 
-__all__ = ["MISSING_CHECK", "Comparison", "Policy", "compare_with_baseline"]
+__all__ = [
+    "MISSING_CHECK",
+    "Comparison",
+    "Policy",
+    "compare_run",
+    "compare_with_baseline",
+    "no_baseline",
+]
 
 MISSING_CHECK = "baseline"
-"""The check of the run itself that says a case of the baseline was not run."""
-
-_MOST_NAMED = 4
-"""Fields named in one sentence; the details list all of them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """How a comparison is judged.
-
-    ``fail_over`` is how much more time per call is too much, as a fraction: a case fails when the whole
-    interval of its slowdown lies beyond ``1 + fail_over``. ``confidence`` is how sure that interval is.
-    ``trust_raw`` lets timings without a frozen peer decide, as from a quiet machine. ``new`` and ``missing`` are the outcomes of cases only the run or only the baseline
-    has.
-    """
-
-    fail_over: float = 0.05
-    confidence: float = 0.99
-    trust_raw: bool = False
-    new: Outcome = Outcome.SKIPPED
-    missing: Outcome = Outcome.INCONCLUSIVE
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.fail_over) and self.fail_over >= 0):
-            raise UsageError(
-                f"fail_over is {self.fail_over!r}; give a fraction of at least 0, such as 0.05"
-            )
-        if not 0 < self.confidence < 1:
-            raise UsageError(
-                f"confidence is {self.confidence!r}; give a fraction between 0 and 1, such as 0.99"
-            )
+"""The check of the run itself that says a case of the baseline, or all of it, is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +47,63 @@ class Comparison:
     run: tuple[CheckResult, ...]
 
 
+def compare_run(run: Run, baseline: Baseline, policy: Policy | None = None) -> Comparison:
+    """Hold a run against a baseline, mindful of the conditions it was timed under.
+
+    As ``compare_with_baseline``; a case whose GPU was throttled or shared meanwhile does not fail for its speed.
+    Raises ``UsageError`` for a sample no timer gives.
+    """
+    now = promised_by(run, baseline.name)
+    return compare_with_baseline(now, baseline, policy, doubts=timing_doubts(run))
+
+
 def compare_with_baseline(
-    current: Baseline, baseline: Baseline, policy: Policy | None = None
+    current: Baseline,
+    baseline: Baseline,
+    policy: Policy | None = None,
+    *,
+    doubts: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Hold every case of ``current`` against its namesake in ``baseline``.
 
     Pure. Every case of either side gets its own result. Where the hard facts of the two environments,
-    the parameters of the case or its device differ, the result is inconclusive and lists the fields.
-    Raises nothing. Cost: one bootstrap per timed case (milliseconds), the rest is negligible.
+    the parameters of the case or the way it was seen differ, the result is inconclusive and lists the fields.
+    Speeds are held against the newest promise and against the anchor, and judged as one family. ``doubts`` says of
+    which cases, by key, and why the timings may be the machine's. Raises nothing. Costs about 0.2 ms per timed case.
     """
-    policy = policy or Policy()
+    judge = _Judge(
+        current=current,
+        baseline=baseline,
+        policy=policy or Policy(),
+        environments=differences(baseline.environment, current.environment),
+        doubts=doubts or {},
+    )
     known = {case.key: case for case in baseline.cases}
+    pairs = [(known.get(case.key), case) for case in current.cases]
     ran = {case.key for case in current.cases}
-    judge = _Judge(current=current, baseline=baseline, policy=policy)
+    new = [case for then, case in pairs if then is None]
+    missing = [case for case in baseline.cases if case.key not in ran]
+    names = renamed(missing, new)
+    held = judge.held((then, case) for then, case in pairs if then is not None)
     return Comparison(
-        cases={case.key: judge.case(known.get(case.key), case) for case in current.cases},
-        run=tuple(judge.missing(case) for case in baseline.cases if case.key not in ran),
+        cases={
+            case.key: judge.new(case, names.get(case.key))
+            if then is None
+            else judge.known(then, case, held.get(case.key, ()))
+            for then, case in pairs
+        },
+        run=tuple(judge.missing(case, names.get(case.key)) for case in missing),
+    )
+
+
+def no_baseline(name: str, where: str, *, outcome: Outcome) -> CheckResult:
+    """The result of a run that was to be held against a baseline nobody has saved yet."""
+    return CheckResult(
+        check=MISSING_CHECK,
+        outcome=outcome,
+        summary=f"no baseline {name!r} in {where}, so nothing was compared",
+        evidence="",
+        next_step=f"save this run as the first one: harness baseline save {name}",
     )
 
 
@@ -86,79 +114,104 @@ class _Judge:
     current: Baseline
     baseline: Baseline
     policy: Policy
+    environments: tuple[FieldDifference, ...]
+    doubts: Mapping[str, str]
 
-    def case(self, then: BaselineCase | None, now: BaselineCase) -> tuple[CheckResult, ...]:
-        """Traffic of one case that ran, and its speed where either side was timed."""
-        if then is None:
-            speed = (self._new(THROUGHPUT_CHECK),) if now.sample is not None else ()
-            return self._new(TRAFFIC_CHECK), *speed
-        environments = differences(self.baseline.environment, self.current.environment)
-        shared = (*environments, *case_differences(then, now))
-        speed = (
-            (self._throughput(then, now, shared),)
-            if then.sample is not None or now.sample is not None
-            else ()
-        )
-        return self._traffic(then, now, shared), *speed
+    def held(
+        self, pairs: Iterable[tuple[BaselineCase, BaselineCase]]
+    ) -> dict[str, tuple[Held, ...]]:
+        """The comparisons of all cases whose speeds may be compared, judged as one family."""
+        held = {
+            now.key: held_against(
+                then.speeds,
+                now.speeds[-1],
+                margin=self.policy.margin(now.margin, then.margin),
+                policy=self.policy,
+            )
+            for then, now in pairs
+            if then.speeds and now.speeds and self._comparable(self._on_speed(then, now))
+        }
+        return among_all(held, confidence=self.policy.confidence)
 
-    def missing(self, case: BaselineCase) -> CheckResult:
-        """A case the baseline promises to keep and this run did not look at."""
-        return CheckResult(
-            check=MISSING_CHECK,
-            outcome=self.policy.missing,
-            summary=f"{case.key} is in baseline {self.baseline.name!r} but was not run",
-            evidence="",
-            next_step="run it too, or save the baseline again without it",
-        )
+    def known(
+        self, then: BaselineCase, now: BaselineCase, held: Sequence[Held]
+    ) -> tuple[CheckResult, ...]:
+        """Traffic of one case both sides have, and its speed where either side was timed."""
+        results = [self._traffic(then, now)]
+        if then.speeds or now.speeds:
+            results.append(self._throughput(then, now, held))
+        return tuple(map(self._counted, results))
 
-    def _new(self, check: str) -> CheckResult:
-        return CheckResult(
-            check=check,
+    def new(self, case: BaselineCase, old: str | None) -> tuple[CheckResult, ...]:
+        """A case the baseline does not have, maybe under its old name."""
+        was = f"; renamed from {old}?" if old is not None else ""
+        result = CheckResult(
+            check=TRAFFIC_CHECK,
             outcome=self.policy.new,
-            summary=f"not in baseline {self.baseline.name!r}",
+            summary=f"not in baseline {self.baseline.name!r}{was}",
             evidence="",
             next_step="save the baseline again to keep what this case does",
         )
+        return (result, *([replace(result, check=THROUGHPUT_CHECK)] if case.speeds else []))
 
-    def _traffic(
-        self, then: BaselineCase, now: BaselineCase, shared: tuple[FieldDifference, ...]
-    ) -> CheckResult:
-        device = _differing_text("traffic_device", then.traffic_device, now.traffic_device)
-        if refusal := self._refusal(TRAFFIC_CHECK, (*shared, *device)):
-            seen = tuple(f"seen all the same: {change}" for change in count_changes(then, now))
-            return replace(refusal, details=(*refusal.details, *seen))
-        return compare_traffic(then, now, name=self.baseline.name)
-
-    def _throughput(
-        self, then: BaselineCase, now: BaselineCase, shared: tuple[FieldDifference, ...]
-    ) -> CheckResult:
-        if then.sample is None or now.sample is None:
-            return untimed(by_baseline=then.sample is None, name=self.baseline.name)
-        device = _differing_text("timing_device", then.timing_device, now.timing_device)
-        timer = _differing_text("sample.timer", then.sample.timer, now.sample.timer)
-        work = _differing_text("throughput", _work(then.throughput), _work(now.throughput))
-        if refusal := self._refusal(THROUGHPUT_CHECK, (*shared, *device, *timer, *work)):
-            return refusal
-        return compare_throughput(
-            then.sample,
-            now.sample,
-            name=self.baseline.name,
-            fail_over=self.policy.fail_over,
-            confidence=self.policy.confidence,
-            trust_raw=self.policy.trust_raw,
+    def missing(self, case: BaselineCase, new: str | None) -> CheckResult:
+        """A case the baseline promises to keep and this run did not look at, at least not under its name."""
+        now = f"; renamed to {new}?" if new is not None else ""
+        return CheckResult(
+            check=MISSING_CHECK,
+            outcome=self.policy.missing if new is None else self.policy.renamed,
+            summary=f"{case.key} is in baseline {self.baseline.name!r} but was not run{now}",
+            evidence="",
+            next_step="run it too, or save the baseline again without it (--replace --drop)",
         )
 
-    def _refusal(self, check: str, differing: Sequence[FieldDifference]) -> CheckResult | None:
-        """Inconclusive where the two sides may not be compared, ``None`` where they may."""
-        names = [difference.field for difference in differing]
-        if names:
-            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            listed = f"{', '.join(names[:_MOST_NAMED])}{more}"
-            reason = f"{listed} {'differs' if len(names) == 1 else 'differ'}"
-        elif not self.current.environment.hard:
-            reason = "neither side says which machine it ran on"
-        else:
-            return None
+    def _traffic(self, then: BaselineCase, now: BaselineCase) -> CheckResult:
+        differing = (
+            *self.environments,
+            *case_differences(then, now),
+            *traffic_differences(then, now),
+        )
+        if self._comparable(differing):
+            return compare_traffic(then, now, name=self.baseline.name)
+        refusal = self._refusal(TRAFFIC_CHECK, differing)
+        seen = tuple(f"seen all the same: {change}" for change in count_changes(then, now))
+        return replace(refusal, details=(*refusal.details, *seen))
+
+    def _throughput(
+        self, then: BaselineCase, now: BaselineCase, held: Sequence[Held]
+    ) -> CheckResult:
+        if not (then.speeds and now.speeds):
+            return untimed(by_baseline=not then.speeds, name=self.baseline.name)
+        if not held:
+            return self._refusal(THROUGHPUT_CHECK, self._on_speed(then, now))
+        result = compare_throughput(
+            held, then.speeds, name=self.baseline.name, doubt=self.doubts.get(now.key, "")
+        )
+        details = [*result.details, *self._declared(then, now)]
+        if any(each.outcome is Outcome.FAILED for each in held):
+            softly = soft_differences(self.baseline.environment, self.current.environment)
+            details += [f"differs too: {difference_text(one)}" for one in softly]
+        return replace(result, details=tuple(details))
+
+    def _on_speed(self, then: BaselineCase, now: BaselineCase) -> tuple[FieldDifference, ...]:
+        return (*self.environments, *case_differences(then, now), *speed_differences(then, now))
+
+    def _declared(self, then: BaselineCase, now: BaselineCase) -> Iterable[str]:
+        """A word on margins that are not the same on both sides, since a change of them moves the gate."""
+        if then.margin != now.margin:
+            texts = [
+                "none" if one is None else percent_text(one) for one in (then.margin, now.margin)
+            ]
+            yield f"margin the case declares: {texts[0]} in the baseline, {texts[1]} now"
+
+    def _comparable(self, differing: Sequence[FieldDifference]) -> bool:
+        return not differing and bool(self.current.environment.hard)
+
+    def _refusal(self, check: str, differing: Sequence[FieldDifference]) -> CheckResult:
+        """Inconclusive, since the two sides may not be compared."""
+        reason = (
+            fields_text(differing) if differing else "neither side says which machine it ran on"
+        )
         return CheckResult(
             check=check,
             outcome=Outcome.INCONCLUSIVE,
@@ -168,16 +221,15 @@ class _Judge:
             next_step="compare where the baseline was taken, or save one for this environment",
         )
 
-
-def _differing_text(field: str, then: str, now: str) -> tuple[FieldDifference, ...]:
-    if then == now:
-        return ()
-    return (FieldDifference(field=field, baseline=then or None, current=now or None),)
-
-
-def _work(throughput: Throughput | None) -> str:
-    """What one call does; the times of two calls that do not do the same say nothing."""
-    if throughput is None:
-        return ""
-    size = f"{throughput.bytes_per_call:,} B"
-    return f"{throughput.units_per_call!r} {throughput.unit} and {size} per call"
+    def _counted(self, result: CheckResult) -> CheckResult:
+        """The result as the policy counts it, with a word where that is not what was found."""
+        found = result.outcome
+        counted = {
+            Outcome.SKIPPED: self.policy.skipped,
+            Outcome.INCONCLUSIVE: self.policy.inconclusive,
+        }.get(found, found)
+        if counted is found:
+            return result
+        option = f"--{found.value}"
+        word = f"{found.value}, and counted as {counted.value} ({option})"
+        return replace(result, outcome=counted, details=(word, *result.details))

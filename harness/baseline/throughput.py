@@ -1,24 +1,23 @@
-"""Speed of one case against a baseline: who may fail it, and what is said about it."""
+"""Speed of one case against a baseline, as a result: what failed, against which promise, since when, and what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from statistics import median
+import math
+from collections.abc import Iterator, Sequence
 
-from harness.model.measurement import Estimate, Sample
+from harness.baseline.holding import Held, Reference, first_beyond
+from harness.model.measurement import SPEED_PROBABILITIES, Estimate, Speed
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.stats.bootstrap import fewest_values
-from harness.stats.change import Change, Decision, compare_samples, remedy
+from harness.stats.change import Decision, remedy
 from harness.units import count_text, duration_text, percent_text, ratio_text
 
-__all__ = ["QUIET_BETWEEN_RUNS", "THROUGHPUT_CHECK", "compare_throughput", "untimed"]
+__all__ = ["THROUGHPUT_CHECK", "compare_throughput", "origin_text", "untimed"]
 
 THROUGHPUT_CHECK = "throughput"
 
-QUIET_BETWEEN_RUNS = 0.0056
-"""Standard deviation of the log time of unchanged code from run to run on a quiet machine: what CodSpeed
-published in 2025 for its bare-metal runners. Assumed for raw times only where the user vouches for them."""
+_MIDDLE = SPEED_PROBABILITIES.index(0.5)
 
 _FROZEN_PEER = (
     "give the case peer(inputs, region), a frozen copy of the op on host arrays that is timed in the same rounds, "
@@ -40,112 +39,163 @@ def untimed(*, by_baseline: bool, name: str) -> CheckResult:
 
 
 def compare_throughput(
-    then: Sample,
-    now: Sample,
-    *,
-    name: str,
-    fail_over: float,
-    confidence: float = 0.99,
-    trust_raw: bool = False,
+    held: Sequence[Held], speeds: Sequence[Speed], *, name: str, doubt: str = ""
 ) -> CheckResult:
-    """Hold the timings ``now`` against those of baseline ``name``.
+    """Put into words how a case stands against the ``speeds`` of baseline ``name``.
 
-    Fails only where the whole interval of the slowdown lies beyond ``1 + fail_over``, passes where it lies at
-    or below it, and is inconclusive else. Raw timings (no frozen peer on both sides) fail only with
-    ``trust_raw``, which also takes them for those of a quiet machine; without it a raw slowdown beyond the
-    margin is inconclusive, and a raw interval across it is no judgement: skipped. Costs one bootstrap and the
-    intervals of the quarters of both samples, some milliseconds.
+    ``held`` are its comparisons with the newest of them and, where that is another, with the anchor; the worse of
+    the two decides, the newest where they are alike. Fails only where the whole interval of the slowdown lies beyond
+    the margin, passes where it lies at or below it, and is inconclusive else. Raw timings (no frozen peer on both
+    sides) fail only where the policy trusts them; else a raw slowdown beyond the margin is inconclusive, and a raw
+    interval across it is no judgement: skipped. ``doubt`` says why the timings may be the machine's: it turns a
+    failure into inconclusive, and nothing into a failure.
     """
-    raw = not (then.peer_ns and now.peer_ns)
-    change = compare_samples(
-        now,
-        then,
-        margin=fail_over,
-        confidence=confidence,
-        between_runs=QUIET_BETWEEN_RUNS if raw and trust_raw else None,
-    )
-    certain = change.ratio is not None and change.ratio.confidence >= confidence
-    outcome = _outcome(change, certain=certain, trust_raw=trust_raw)
+    decisive = max(held, key=lambda each: each.outcome.severity)
+    outcome = decisive.outcome
+    relaxed = bool(doubt) and outcome is Outcome.FAILED
+    summary, next_step = _summary(decisive, name), _next_step(decisive, held)
+    if relaxed:
+        outcome = Outcome.INCONCLUSIVE
+        summary = f"slower, but timed under doubtful conditions ({doubt}): {summary}"
+        next_step = "time it again on a GPU that is cool and free; no code is blamed until then"
     return CheckResult(
         check=THROUGHPUT_CHECK,
         outcome=outcome,
-        summary=_summary(change, outcome, name=name, certain=certain),
-        evidence=_evidence(change, then, now),
-        details=tuple(_details(then, now)),
-        next_step=_next_step(
-            change, outcome, confidence=confidence, certain=certain, trust_raw=trust_raw
-        ),
+        summary=summary,
+        evidence=_evidence(decisive),
+        details=tuple(_details(decisive, held, speeds)),
+        next_step=next_step,
     )
 
 
-def _outcome(change: Change, *, certain: bool, trust_raw: bool) -> Outcome:
-    """A regression must be certain to fail; so must its absence be to pass."""
-    if change.ratio is None:
-        return Outcome.INCONCLUSIVE
-    unjudged = change.raw and not trust_raw
-    if certain and change.ratio.high <= 1 + change.margin:
-        return Outcome.PASSED
-    if unjudged and change.ratio.low <= 1 + change.margin:
-        return Outcome.SKIPPED
-    if certain and change.decision is Decision.REGRESSED and not unjudged:
-        return Outcome.FAILED
-    return Outcome.INCONCLUSIVE
+def origin_text(speed: Speed) -> str:
+    """Of which code a speed is: ``commit 0123456789ab``, or when it was taken where no commit is known."""
+    if speed.commit is None:
+        return f"the run of {speed.created}" if speed.created else "a run without a commit"
+    commit, _, dirty = speed.commit.partition("-")
+    return f"commit {commit[:12]}{'-' if dirty else ''}{dirty}"
 
 
-def _summary(change: Change, outcome: Outcome, *, name: str, certain: bool) -> str:
+def _summary(held: Held, name: str) -> str:
+    change, outcome = held.change, held.outcome
+    promise = {
+        Reference.NEWEST: f"baseline {name!r}",
+        Reference.ANCHOR: f"the anchor of baseline {name!r}",
+    }[held.reference]
     if change.ratio is None:
-        return f"not comparable with baseline {name!r}: {change.reason}"
-    figures = f"{_interval(change.ratio)} the time per call of baseline {name!r}"
+        return f"not comparable with {promise}: {change.reason}"
+    if held.unusable:
+        return f"cannot be compared with {promise}: {change.reason}"
+    figures = f"{_interval(change.ratio)} the time per call of {promise}"
     allowed = ratio_text(1 + change.margin)
     if outcome is Outcome.SKIPPED:
         return f"speed not judged: no frozen peer; {figures}"
-    if not certain:
+    if not held.certain:
         return f"too few rounds to tell: {figures}"
     if outcome is Outcome.FAILED:
         slower = percent_text(1 / change.ratio.value - 1, signed=True)
-        return f"{figures}, at most {allowed} is allowed; throughput {slower}"
+        since = f"throughput {slower} since {origin_text(held.then)}"
+        return f"{figures}, at most {allowed} is allowed; {since}"
     if outcome is Outcome.PASSED:
         gain = change.decision is Decision.IMPROVED
         return f"faster: {figures}" if gain else f"{figures}, at most {allowed} is allowed"
-    if change.decision is Decision.REGRESSED:
+    if change.decision is not Decision.REGRESSED:
+        return f"cannot tell: {figures}, and {allowed} is the most allowed"
+    if held.unjudged:
         return f"{figures}, but raw times cannot tell slow code from a slow machine"
-    return f"cannot tell: {figures}, and {allowed} is the most allowed"
+    return f"cannot tell against {promise}: {held.judged.reason}"
 
 
 def _interval(ratio: Estimate) -> str:
     return f"{ratio_text(ratio.value)} ({ratio_text(ratio.low)} to {ratio_text(ratio.high)})"
 
 
-def _evidence(change: Change, then: Sample, now: Sample) -> str:
-    if change.ratio is None:
+def _evidence(held: Held) -> str:
+    if held.change.ratio is None:
         return ""
-    against = "raw times" if change.raw else "ratios to the frozen peer"
-    rounds = f"{count_text(len(then.call_ns), 'round')} then, {len(now.call_ns):,} now"
-    return f"{percent_text(change.ratio.confidence)} interval of {against}, {rounds}, {now.timer}"
+    against = "raw times" if held.change.raw else "ratios to the frozen peer"
+    rounds = f"{count_text(held.then.rounds, 'round')} then, {held.now.rounds:,} now"
+    confidence = percent_text(held.change.ratio.confidence)
+    return f"{confidence} interval of {against}, {rounds}, {held.now.timer}"
 
 
-def _details(then: Sample, now: Sample) -> Iterator[str]:
-    """The plain medians, so that a reader sees how much of a change is the machine's."""
-    for what, before, after in (
-        ("call", then.call_ns, now.call_ns),
-        ("frozen peer", then.peer_ns, now.peer_ns),
+def _details(decisive: Held, held: Sequence[Held], speeds: Sequence[Speed]) -> Iterator[str]:
+    """The plain medians, so that a reader sees how much of a change is the machine's, then the other promise."""
+    if decisive.change.ratio is None:
+        return
+    yield from _medians(decisive.then, decisive.now)
+    for other in held:
+        if other is not decisive:
+            against = f"against its {other.reference.value} speed ({origin_text(other.then)})"
+            ratio = other.change.ratio
+            figures = other.change.reason if ratio is None else _interval(ratio)
+            yield f"{against}: {figures}, {other.outcome.value}"
+    if decisive.reference is Reference.ANCHOR and decisive.outcome is Outcome.FAILED:
+        yield from _course(decisive, speeds)
+
+
+def _medians(then: Speed, now: Speed) -> Iterator[str]:
+    for what, medians in (
+        ("call:", [_median(speed.call_ns) for speed in (then, now)]),
+        ("frozen peer: about", [_peer_median(speed) for speed in (then, now)]),
     ):
-        texts = [duration_text(median(side)) if side else "not timed" for side in (before, after)]
-        yield f"median time of the {what}: {texts[0]} then, {texts[1]} now"
+        texts = ["not timed" if math.isnan(one) else duration_text(one) for one in medians]
+        what = what.removesuffix(" about") if "not timed" in texts else what
+        yield f"median time of the {what} {texts[0]} then, {texts[1]} now"
 
 
-def _next_step(
-    change: Change, outcome: Outcome, *, confidence: float, certain: bool, trust_raw: bool
-) -> str:
+def _course(held: Held, speeds: Sequence[Speed]) -> Iterator[str]:
+    """How a creep went, promise by promise, and with which of them it was too much."""
+    anchor = speeds[0]
+    steps = ", ".join(
+        f"{ratio_text(_times(speed, anchor, raw=held.change.raw))} {origin_text(speed)}"
+        for speed in (*speeds[1:], held.now)
+    )
+    yield f"against the anchor, save by save: {steps}"
+    margin, policy = held.change.margin, held.policy
+    first = first_beyond(speeds, held.now, margin=margin, policy=policy)
+    where = "this run" if first is held.now else origin_text(first)
+    yield f"surely beyond the {ratio_text(1 + margin)} allowed since {where}"
+
+
+def _times(speed: Speed, anchor: Speed, *, raw: bool) -> float:
+    """How many times as long as at the anchor a call took, by its median; not a number where one has no peer."""
+    if raw:
+        return _median(speed.call_ns) / _median(anchor.call_ns)
+    return _median(speed.relative) / _median(anchor.relative)
+
+
+def _median(quantiles: Sequence[float]) -> float:
+    return quantiles[_MIDDLE] if quantiles else math.nan
+
+
+def _peer_median(speed: Speed) -> float:
+    """About the median of the peer; that of a quotient is nearly the quotient of the medians."""
+    return _median(speed.call_ns) / _median(speed.relative)
+
+
+def _next_step(decisive: Held, held: Sequence[Held]) -> str:
+    change, outcome, policy = decisive.change, decisive.outcome, decisive.policy
     if outcome is Outcome.FAILED:
-        return "make it as fast as it was, or save the baseline again if this is meant"
+        crept = any(
+            each.reference is Reference.ANCHOR and each.outcome is Outcome.FAILED for each in held
+        )
+        option = "--replace --new-anchor" if crept else "--replace"
+        return (
+            "make it as fast as it was; where this is meant, run without --baseline and save that with: "
+            f"harness baseline save {option}"
+        )
     if outcome is Outcome.PASSED:
         faster = change.decision is Decision.IMPROVED
         return "save the baseline again to keep the gain" if faster else ""
     if change.ratio is None:
-        return "save the baseline again"
-    if change.raw and not trust_raw:
+        option = " --new-anchor" if decisive.reference is Reference.ANCHOR else ""
+        return f"save the baseline again (--replace{option})"
+    if change.raw and not policy.trust_raw:
         return f"{_FROZEN_PEER}, or vouch for the machine (--trust-raw)"
-    if not certain:
-        return f"time longer, then and now: {count_text(fewest_values(confidence), 'round')} on each side can decide"
+    if not decisive.certain:
+        fewest = count_text(fewest_values(policy.confidence), "round")
+        return f"time longer, then and now: {fewest} on each side can decide"
+    if decisive.unusable:
+        return "time more calls per value, or work that takes longer"
     return remedy(change, 1 + change.margin)

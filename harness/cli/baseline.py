@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from harness.baseline.diff import Policy, compare_with_baseline
-from harness.baseline.store import DirectoryStore
-from harness.cli.options import baselines_option, debug_option, fraction, reports_option
+from harness.baseline.diff import Policy, compare_run
+from harness.baseline.promise import promised_by, timing_doubts
+from harness.baseline.stores.base import Store
+from harness.baseline.succession import Succession, succeeded, without_doubtful
+from harness.baseline.throughput import THROUGHPUT_CHECK, origin_text
+from harness.baseline.traffic import TRAFFIC_CHECK
+from harness.cli.options import debug_option, policy_options, reports_option, store_option
 from harness.errors import FileFormatError, UsageError
-from harness.model.baseline import Baseline
+from harness.model.baseline import Baseline, BaselineCase
+from harness.model.measurement import SPEED_PROBABILITIES, Speed
 from harness.model.outcome import Outcome, worst
 from harness.model.verdict import INTERRUPTED, Run
 from harness.report.json import read_run
 from harness.report.text import failure_text
-from harness.units import count_text, duration_text
+from harness.units import count_text, duration_text, percent_text, ratio_text
 
 __all__ = ["baseline_command"]
 
@@ -33,32 +39,59 @@ def baseline_command() -> None:
 @baseline_command.command("save")
 @click.argument("name")
 @run_argument
-@click.option("--replace", is_flag=True, help="Overwrite a baseline of the same name.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Take the place of a baseline of the same name, and go on from its anchor.",
+)
+@click.option("--new-anchor", is_flag=True, help="With --replace: let the speeds start anew.")
 @click.option("--drop", is_flag=True, help="With --replace: also where cases or timings get lost.")
-@baselines_option
+@click.option(
+    "--doubtful", is_flag=True, help="Keep speeds taken while a GPU was throttled or shared, too."
+)
+@store_option
 @reports_option
 @debug_option
 def save_command(
-    *, name: str, run_file: Path | None, replace: bool, drop: bool, folder: Path, reports: Path
+    *,
+    name: str,
+    run_file: Path | None,
+    replace: bool,
+    new_anchor: bool,
+    drop: bool,
+    doubtful: bool,
+    store: Store,
+    reports: Path,
 ) -> None:
     """Promise to keep what a run showed: RUN.json, or the latest run in the reports folder."""
     path = run_file or latest_run(reports)
     run = read_run(path)
     _refuse_bad_promise(run, path)
-    store, baseline = DirectoryStore(folder), Baseline.of_run(run, name)
-    if replace and not drop and name in store.names():
-        _refuse_a_loss(store.load(name), baseline, path)
+    doubts = {} if doubtful else timing_doubts(run)
+    promised = without_doubtful(promised_by(run, name), doubts)
+    baseline, lines = promised.baseline, promised.lines
+    if replace and name in store.names():
+        if new_anchor and drop:
+            lines = (*lines, f"all that baseline {name!r} held is given up: speeds start anew")
+        else:
+            before = _replaceable(store, name)
+            if not drop:
+                _refuse_a_loss(before, baseline, doubts, path)
+            handed_on = _handed_on(before, baseline, doubts, new_anchor=new_anchor)
+            baseline, lines = handed_on.baseline, (*lines, *handed_on.lines)
     written = store.save(baseline, replace=replace)
+    for line in lines:
+        click.echo(line)
     cases = count_text(len(run.verdicts), "case")
     click.echo(f"saved {written} from {path} ({cases}); review and commit it")
 
 
 @baseline_command.command("list")
-@baselines_option
+@store_option
 @debug_option
-def list_command(*, folder: Path) -> None:
+def list_command(*, store: Store) -> None:
     """List the stored baselines."""
-    store, damaged = DirectoryStore(folder), []
+    damaged: list[FileFormatError] = []
     for name in store.names():
         try:
             baseline = store.load(name)
@@ -69,18 +102,19 @@ def list_command(*, folder: Path) -> None:
         cases = count_text(len(baseline.cases), "case")
         click.echo(f"{name}  {baseline.created}  {commit}  {cases}")
     if not store.names():
-        click.echo(f"no baseline in {folder}; save one with: harness baseline save NAME", err=True)
+        where = store.where
+        click.echo(f"no baseline in {where}; save one with: harness baseline save NAME", err=True)
     if damaged:
         raise FileFormatError("; ".join(map(str, damaged)))
 
 
 @baseline_command.command("show")
 @click.argument("name")
-@baselines_option
+@store_option
 @debug_option
-def show_command(*, name: str, folder: Path) -> None:
+def show_command(*, name: str, store: Store) -> None:
     """Show what a baseline promises."""
-    baseline = DirectoryStore(folder).load(name)
+    baseline = store.load(name)
     environment = baseline.environment
     click.echo(
         f"{baseline.name}  saved {baseline.created}  commit {environment.commit or 'unknown'}"
@@ -88,48 +122,31 @@ def show_command(*, name: str, folder: Path) -> None:
     for field, value in sorted(environment.hard.items()):
         click.echo(f"  {field:<28} {value}")
     for case in baseline.cases:
-        click.echo(f"{case.key}")
-        for region, counts in case.traffic.items():
-            click.echo(
-                f"  {region:<12} D2H {counts.d2h:,} ({counts.d2h_bytes:,} B)  "
-                f"H2D {counts.h2d:,} ({counts.h2d_bytes:,} B)  syncs {counts.syncs:,}"
-            )
-        if case.sample is not None:
-            times = sorted(case.sample.call_ns)
-            median = duration_text(times[len(times) // 2])
-            click.echo(f"  {'time':<12} {median} median of {len(times)} on {case.timing_device}")
+        click.echo("\n".join([case.key, *_case_lines(case)]))
 
 
 @baseline_command.command("diff")
 @click.argument("name")
 @run_argument
-@click.option("--fail-over", type=fraction, metavar="PERCENT", default="5%", show_default=True)
-@click.option("--trust-raw", is_flag=True, help="Let raw timings without a frozen peer fail.")
-@baselines_option
+@policy_options
+@store_option
 @reports_option
 @debug_option
 def diff_command(
-    *,
-    name: str,
-    run_file: Path | None,
-    fail_over: float,
-    trust_raw: bool,
-    folder: Path,
-    reports: Path,
+    *, name: str, run_file: Path | None, policy: Policy, store: Store, reports: Path
 ) -> int:
     """Compare a run (RUN.json, or the latest) with a baseline."""
-    baseline = DirectoryStore(folder).load(name)
-    path = run_file or latest_run(reports)
-    current = Baseline.of_run(read_run(path), str(path))
-    comparison = compare_with_baseline(
-        current, baseline, Policy(fail_over=fail_over, trust_raw=trust_raw)
-    )
+    baseline = store.load(name)
+    comparison = compare_run(read_run(run_file or latest_run(reports)), baseline, policy)
     console = Console(highlight=False, soft_wrap=True)
     results = list(comparison.run)
     for key, checks in comparison.cases.items():
         for result in checks:
             line = f"{result.outcome.value:<12} {key}  {result.check}: {result.summary}"
             console.print(line, markup=False)
+            if result.outcome in (Outcome.FAILED, Outcome.INCONCLUSIVE):
+                for detail in result.details:
+                    console.print(f"{'':<12}   {detail}", markup=False)
         results.extend(checks)
     for result in comparison.run:
         console.print(failure_text(result), markup=False)
@@ -138,11 +155,11 @@ def diff_command(
 
 @baseline_command.command("remove")
 @click.argument("name")
-@baselines_option
+@store_option
 @debug_option
-def remove_command(*, name: str, folder: Path) -> None:
+def remove_command(*, name: str, store: Store) -> None:
     """Delete a baseline file."""
-    removed = DirectoryStore(folder).remove(name)
+    removed = store.remove(name)
     click.echo(f"removed {removed}")
 
 
@@ -154,13 +171,45 @@ def latest_run(reports: Path) -> Path:
     return runs[-1]
 
 
+def _case_lines(case: BaselineCase) -> Iterator[str]:
+    for region, counts in case.traffic.items():
+        yield (
+            f"  {region:<12} D2H {counts.d2h:,} ({counts.d2h_bytes:,} B)  "
+            f"H2D {counts.h2d:,} ({counts.h2d_bytes:,} B)  syncs {counts.syncs:,}"
+        )
+    if case.traffic:
+        evidence = case.evidence.value if case.evidence is not None else "not kept"
+        yield f"  {'evidence':<12} {evidence} ({case.probe or 'unknown probe'})"
+    for number, speed in enumerate(case.speeds):
+        label = "newest" if number == len(case.speeds) - 1 else "" if number else "anchor"
+        yield f"  {label:<12} {_speed_text(speed)} on {case.timing_device}, {origin_text(speed)}"
+    if case.margin is not None:
+        yield f"  {'margin':<12} {percent_text(case.margin)}"
+
+
+def _speed_text(speed: Speed) -> str:
+    middle = SPEED_PROBABILITIES.index(0.5)
+    peer = f", {ratio_text(speed.relative[middle])} its frozen peer" if speed.relative else ""
+    return f"{duration_text(speed.call_ns[middle])} median of {speed.rounds:,}{peer}"
+
+
 def _refuse_bad_promise(run: Run, path: Path) -> None:
-    """A failing run is no promise to keep."""
-    failed = [verdict.key for verdict in run.verdicts if verdict.outcome is Outcome.FAILED]
+    """A failing run is no promise to keep, nor one that broke a promise without anybody saying that it may."""
+    failed = {
+        verdict.key: {check.check for check in verdict.checks if check.outcome is Outcome.FAILED}
+        for verdict in run.verdicts
+        if verdict.outcome is Outcome.FAILED
+    }
     if failed:
+        broken = all(checks <= {TRAFFIC_CHECK, THROUGHPUT_CHECK} for checks in failed.values())
+        step = (
+            f"they are worse than baseline {run.baseline!r} allows: where that is meant, run again without "
+            "--baseline and save that"
+            if broken
+            else "a baseline is what must be kept: fix them or run the other cases only"
+        )
         raise UsageError(
-            f"{path} has {count_text(len(failed), 'failed case')} ({', '.join(failed[:3])}); "
-            "a baseline is what must be kept: fix them or run the other cases only"
+            f"{path} has {count_text(len(failed), 'failed case')} ({', '.join([*failed][:3])}); {step}"
         )
     if any(result.check == INTERRUPTED for result in run.checks):
         raise UsageError(f"{path} was interrupted before its end; run again and save that")
@@ -168,14 +217,34 @@ def _refuse_bad_promise(run: Run, path: Path) -> None:
         raise UsageError(f"{path} has no case, so there is nothing to promise")
 
 
-def _refuse_a_loss(before: Baseline, now: Baseline, path: Path) -> None:
+def _replaceable(store: Store, name: str) -> Baseline:
+    try:
+        return store.load(name)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{error}; without its anchor: add --replace --new-anchor --drop"
+        ) from None
+
+
+def _handed_on(
+    before: Baseline, now: Baseline, doubts: Mapping[str, str], *, new_anchor: bool
+) -> Succession:
+    """What is saved in the place of ``before``: with its anchors, unless speeds are to start anew."""
+    if not new_anchor:
+        return succeeded(before, now, doubts=doubts)
+    timed = sum(bool(case.speeds) for case in before.cases)
+    anew = f"the anchors of {count_text(timed, 'case')} are given up: speeds start anew"
+    return Succession(baseline=now, lines=(anew,) if timed else ())
+
+
+def _refuse_a_loss(before: Baseline, now: Baseline, doubts: Mapping[str, str], path: Path) -> None:
     """Replacing a baseline by the run of a few cases would silently end the promise of the others."""
     kept = {case.key: case for case in now.cases}
     lost = [case.key for case in before.cases if case.key not in kept]
     untimed = [
         case.key
         for case in before.cases
-        if case.sample is not None and case.key in kept and kept[case.key].sample is None
+        if case.speeds and case.key in kept and not kept[case.key].speeds and case.key not in doubts
     ]
     losses = [
         f"{count_text(len(keys), what)} ({', '.join(keys[:3])})"

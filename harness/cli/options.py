@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
+from harness.baseline.policy import DEFAULT_MARGIN, Policy
+from harness.baseline.stores.base import Store
+from harness.baseline.stores.opening import FORMS, open_store
+from harness.model.outcome import Outcome
+from harness.units import percent_text
+
 __all__ = [
     "Debugging",
-    "baselines_option",
     "debug_option",
     "fraction",
+    "history_option",
+    "no_baseline_option",
     "pass_debugging",
+    "policy_options",
     "reports_option",
+    "store_option",
 ]
 
 
@@ -52,13 +64,32 @@ reports_option = click.option(
     help="Folder of reports; each run gets a folder of its own in it.",
 )
 
-baselines_option = click.option(
+
+def _opened(context: click.Context, parameter: click.Parameter, where: str | None) -> Store | None:
+    return None if where is None else open_store(where)
+
+
+store_option = click.option(
+    "--store",
     "--baselines",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=Path("baselines"),
+    "store",
+    metavar="WHERE",
+    default="baselines",
     show_default=True,
-    help="Folder of stored baselines.",
+    envvar="HARNESS_STORE",
+    show_envvar=True,
+    callback=_opened,
+    help=f"Where baselines and history are kept: {FORMS}.",
+)
+"""Gives the command a ``Store``; a password in the environment is not seen by who lists the processes."""
+
+history_option = click.option(
+    "--history",
+    metavar="WHERE",
+    envvar="HARNESS_HISTORY",
+    show_envvar=True,
+    callback=_opened,
+    help=f"Add the timings of this run to the history in {FORMS}.",
 )
 
 
@@ -69,3 +100,75 @@ def fraction(text: str) -> float:
     if not 0 < value < 1:
         raise click.BadParameter(f"{text!r} is not between 0% and 100%; write it as 5% or 0.05")
     return value
+
+
+_OUTCOMES = {
+    "pass": Outcome.PASSED,
+    "skip": Outcome.SKIPPED,
+    "inconclusive": Outcome.INCONCLUSIVE,
+    "fail": Outcome.FAILED,
+}
+"""What an option may let a case count as, from the exit status 0 up to 1."""
+
+
+def _outcome_option(
+    name: str, what: str, default: str | None, *, without: str = ""
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    values = [value for value in _OUTCOMES if value != without]
+
+    def chosen(
+        context: click.Context, parameter: click.Parameter, value: str | None
+    ) -> Outcome | None:
+        return None if value is None else _OUTCOMES[value]
+
+    return click.option(
+        f"--{name}",
+        type=click.Choice(values),
+        default=default,
+        callback=chosen,
+        show_default="a usage error" if default is None else True,
+        help=f"What {what} counts as.",
+    )
+
+
+_POLICY_OPTIONS = (
+    click.option(
+        "--fail-over",
+        type=fraction,
+        metavar="PERCENT",
+        show_default=f"what the case declares, else {percent_text(DEFAULT_MARGIN)}",
+        help="Fail when the whole interval of the slowdown is beyond this, whatever a case declares.",
+    ),
+    click.option(
+        "--trust-raw",
+        is_flag=True,
+        help="Let stored raw timings fail a case that has no frozen peer to correct them.",
+    ),
+    _outcome_option("new", "a case the baseline does not have", "skip"),
+    _outcome_option("missing", "a case only the baseline has", "inconclusive"),
+    _outcome_option("renamed", "a missing case that looks like a new one", "inconclusive"),
+    _outcome_option("skipped", "a comparison nothing can be said by", "skip"),
+    _outcome_option(
+        "inconclusive", "a comparison that could not tell", "inconclusive", without="pass"
+    ),
+)
+
+
+def policy_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Every option of how a run is judged against a baseline, given to the command as one ``policy``."""
+    names = ("fail_over", "trust_raw", "new", "missing", "renamed", "skipped", "inconclusive")
+
+    @wraps(command)
+    def judged(*arguments: Any, **options: Any) -> int:
+        policy = Policy(**{name: options.pop(name) for name in names})
+        return command(*arguments, policy=policy, **options)
+
+    for option in reversed(_POLICY_OPTIONS):
+        judged = option(judged)
+    return judged
+
+
+no_baseline_option = _outcome_option(
+    "no-baseline", "a run whose baseline does not exist yet", None, without="pass"
+)
+"""For ``harness run``; only there is something left to judge."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from harness.model.outcome import Outcome
-from harness.model.verdict import CheckResult
+from harness.model.verdict import TIMING_CONDITIONS, CheckResult
 from harness.units import count_text, percent_text
 
 __all__ = [
@@ -132,14 +132,14 @@ def check_conditions(samples: Sequence[GpuSample], *, own_pid: int) -> CheckResu
     seen = count_text(len(samples), "NVML sample")
     if not reasons:
         return CheckResult(
-            check="timing conditions",
+            check=TIMING_CONDITIONS,
             outcome=Outcome.PASSED,
             summary=f"the GPU was neither throttled nor shared{_ranges(samples)}",
             evidence=seen,
             details=_unseen(samples),
         )
     return CheckResult(
-        check="timing conditions",
+        check=TIMING_CONDITIONS,
         outcome=Outcome.INCONCLUSIVE,
         summary="; ".join(reasons),
         evidence=f"{seen}{_ranges(samples)}",

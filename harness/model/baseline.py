@@ -1,4 +1,4 @@
-"""A baseline: what we promised to keep. Samples, traffic counts, environment, commit."""
+"""A baseline: what we promised to keep. Speeds, traffic counts, environment, commit."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.model.environment import Environment
-from harness.model.measurement import Sample, Throughput
+from harness.model.measurement import Speed, Throughput
+from harness.model.outcome import Evidence
 from harness.model.trace import TrafficCounts
-from harness.model.verdict import Run, Verdict
 
-__all__ = ["SCHEMA_VERSION", "Baseline", "BaselineCase"]
+__all__ = ["LATEST_KEPT", "SCHEMA_VERSION", "Baseline", "BaselineCase"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a field changes meaning or disappears; an older file loads or fails by name."""
+
+LATEST_KEPT = 10
+"""Speeds kept behind the anchor: enough to see at which save a creep began, and a bound on the file's size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineCase:
-    """What one case did when the baseline was saved.
+    """What one case did when the baseline was saved, and how fast it was at the saves before.
 
-    ``key`` is ``workload/case``. ``traffic`` has one entry per region. ``sample`` is ``None`` for cases that
-    are not timed.
+    ``key`` is ``workload/case``. ``traffic`` has one entry per region, as ``probe`` saw it with ``evidence``; without
+    a probe there is none. ``speeds`` are the anchor (the first promise) and at most ``LATEST_KEPT`` later ones, the
+    newest last; empty for a case that is not timed. ``margin`` is the slowdown the case itself declared to be too
+    much, as a fraction.
     """
 
     key: str
@@ -29,8 +34,11 @@ class BaselineCase:
     traffic_device: str
     timing_device: str
     traffic: Mapping[str, TrafficCounts]
-    sample: Sample | None
-    throughput: Throughput | None
+    probe: str = ""
+    evidence: Evidence | None = None
+    speeds: tuple[Speed, ...] = ()
+    throughput: Throughput | None = None
+    margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +50,3 @@ class Baseline:
     environment: Environment
     cases: tuple[BaselineCase, ...]
     schema_version: int = SCHEMA_VERSION
-
-    @classmethod
-    def of_run(cls, run: Run, name: str) -> Baseline:
-        """Promise to keep what ``run`` showed; it is dated as the run was."""
-        cases = tuple(_case(verdict) for verdict in run.verdicts)
-        return cls(name=name, created=run.created, environment=run.environment, cases=cases)
-
-
-def _case(verdict: Verdict) -> BaselineCase:
-    return BaselineCase(
-        key=verdict.key,
-        parameters=verdict.parameters,
-        traffic_device=verdict.traffic_device,
-        timing_device=verdict.timing_device,
-        traffic=verdict.traffic.regions if verdict.traffic is not None else {},
-        sample=verdict.sample,
-        throughput=verdict.throughput,
-    )

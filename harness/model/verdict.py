@@ -8,15 +8,28 @@ from dataclasses import dataclass
 from harness.errors import ExitCode
 from harness.model.budget import Limit, Violation
 from harness.model.environment import Environment
-from harness.model.measurement import Estimate, Sample, Throughput
+from harness.model.measurement import CopyBandwidth, Estimate, Rates, Sample, Throughput
 from harness.model.outcome import Evidence, Outcome, worst
+from harness.model.selfcheck import SelfCheck
 from harness.model.trace import TrafficCounts
 from harness.model.traffic import TrafficLine
 
-__all__ = ["INTERRUPTED", "SCHEMA_VERSION", "CheckResult", "Run", "TrafficRecord", "Verdict"]
+__all__ = [
+    "INTERRUPTED",
+    "SCHEMA_VERSION",
+    "TIMING_CONDITIONS",
+    "CheckResult",
+    "Run",
+    "TrafficRecord",
+    "Verdict",
+]
 
 INTERRUPTED = "interrupted"
 """The check by which a run says that it was stopped before its end."""
+
+TIMING_CONDITIONS = "timing conditions"
+"""The check of whether a GPU was held back or shared while it was timed; where it did not pass, slow timings may be
+the machine's."""
 
 SCHEMA_VERSION = 1
 """Raised whenever a field changes meaning or disappears; an older file loads or fails by name."""
@@ -65,6 +78,8 @@ class Verdict:
 
     ``traffic`` and ``controls`` (the known-bad implementations run beside it) are empty where no probe could
     watch; ``sample`` and ``call_time`` (nanoseconds, the median of the sample) where it was not timed.
+    ``rates`` are ``throughput`` over ``call_time``, for programs that read the file.
+    ``margin`` is the slowdown the case declares to be too much, as a fraction.
     """
 
     workload: str
@@ -78,6 +93,8 @@ class Verdict:
     sample: Sample | None = None
     call_time: Estimate | None = None
     throughput: Throughput | None = None
+    rates: Rates | None = None
+    margin: float | None = None
 
     @property
     def key(self) -> str:
@@ -95,7 +112,9 @@ class Run:
     """Everything one ``harness run`` found. ``created`` is ISO 8601 in UTC, ``command`` can be copied.
 
     ``checks`` belong to the run and not to a case: the comparison with a baseline that lacks a case, for
-    one. ``notes`` are facts a reader should know that are no findings.
+    one. ``baseline`` is the stored baseline it was held against, or in words what it was ``paired_with`` in a
+    comparison: there the peer of every sample is that, and no frozen copy. ``notes`` are facts a reader should know that are no findings. ``copy_bandwidth`` was measured around the
+    timing, ``self_checks`` are those stored for this machine.
     """
 
     run_id: str
@@ -107,8 +126,11 @@ class Run:
     verdicts: tuple[Verdict, ...]
     checks: tuple[CheckResult, ...] = ()
     baseline: str | None = None
+    paired_with: str = ""
     notes: tuple[str, ...] = ()
     duration_s: float = 0.0
+    copy_bandwidth: CopyBandwidth | None = None
+    self_checks: tuple[SelfCheck, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property

@@ -88,7 +88,8 @@ class Workload(Protocol):
     whose control is not caught is inconclusive.
 
     A case may have ``peer(inputs, region)``: a frozen implementation timed in the same rounds, so that a
-    slow machine is told from slow code.
+    slow machine is told from slow code. It may have ``margin``, a fraction between 0 and 1: the slowdown against a
+    stored baseline that is too much for it.
     """
 
     @property

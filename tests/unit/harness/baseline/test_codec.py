@@ -16,12 +16,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.baseline import codec
 from harness.baseline.codec import FORMAT, LARGEST_FILE_BYTES, decode, encode
+from harness.baseline.layout import digest
 from harness.errors import FileFormatError, OutputError
-from harness.model.baseline import SCHEMA_VERSION, Baseline, BaselineCase
+from harness.model.baseline import LATEST_KEPT, SCHEMA_VERSION, Baseline, BaselineCase
 from harness.model.environment import Environment
-from harness.model.measurement import Sample, Throughput
+from harness.model.measurement import SPEED_PROBABILITIES, Speed, Throughput
+from harness.model.outcome import Evidence
 from harness.model.trace import TrafficCounts
 
 _SOURCE = "baselines/main.json"
@@ -29,7 +30,9 @@ _words = st.text(
     st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=12
 ).filter(str.strip)
 _facts = st.dictionaries(_words, _words, max_size=3)
+_QUANTILES = len(SPEED_PROBABILITIES)
 _times = st.floats(0.001, 1e18)
+_created = st.datetimes().map(lambda time: f"{time.isoformat()}+00:00")
 _amounts = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 _counts = st.integers(0, 2**53)
 _traffic = st.builds(
@@ -42,17 +45,28 @@ _traffic = st.builds(
 )
 
 
+def _quantiles(values: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[float, ...]]:
+    """A non-decreasing function in few draws: some values, each repeated."""
+    few = st.lists(values, min_size=1, max_size=4)
+    return few.map(lambda drawn: tuple(sorted(drawn * _QUANTILES)[:: len(drawn)]))
+
+
 @st.composite
-def _samples(draw: st.DrawFn) -> Sample:
-    calls = draw(st.lists(_times, min_size=1, max_size=5))
-    peers = draw(st.just([]) | st.lists(_times, min_size=len(calls), max_size=len(calls)))
-    return Sample(
-        call_ns=tuple(calls),
-        peer_ns=tuple(peers),
-        calls_per_value=draw(st.integers(1, 2**53)),
-        warmup_calls=draw(_counts),
+def _speeds(draw: st.DrawFn) -> Speed:
+    rounds = draw(st.integers(1, 2**53))
+    relative = draw(st.just(()) | _quantiles(st.floats(1e-20, 1e20)))
+    worth = st.floats(1, rounds)
+    return Speed(
         timer=draw(_words),
+        rounds=rounds,
+        calls_per_value=draw(st.integers(1, 2**53)),
         seed=draw(st.integers(-(2**63) + 1, 2**63 - 1)),
+        call_ns=draw(_quantiles(_times)),
+        worth=draw(worth),
+        relative=relative,
+        relative_worth=draw(worth) if relative else 0.0,
+        commit=draw(st.none() | _words),
+        created=draw(st.just("") | _created),
     )
 
 
@@ -63,14 +77,17 @@ _cases = st.builds(
     traffic_device=_words,
     timing_device=_words,
     traffic=st.dictionaries(_words, _traffic, max_size=2),
-    sample=st.none() | _samples(),
+    probe=st.just("") | _words,
+    evidence=st.none() | st.sampled_from(Evidence),
+    speeds=st.lists(_speeds(), max_size=3).map(tuple),
     throughput=st.none()
     | st.builds(Throughput, unit=_words, units_per_call=_amounts, bytes_per_call=_counts),
+    margin=st.none() | st.floats(0.001, 0.999),
 )
 _baselines = st.builds(
     Baseline,
     name=st.from_regex(r"m[A-Za-z0-9._-]{0,20}[a-z]", fullmatch=True),
-    created=st.datetimes().map(lambda time: f"{time.isoformat()}+00:00"),
+    created=_created,
     environment=st.builds(
         Environment,
         hard=_facts,
@@ -89,34 +106,50 @@ def _a_baseline() -> Baseline:
         traffic_device="simulated",
         timing_device="cpu",
         traffic={"forward": TrafficCounts(d2h=1, d2h_bytes=4, syncs=1)},
-        sample=Sample(
-            call_ns=(1.5, 1000.25),
-            peer_ns=(2.0, 1e16),
-            calls_per_value=4,
-            warmup_calls=2,
-            timer="perf_counter",
-            seed=7,
-        ),
-        throughput=Throughput(unit="samples", units_per_call=64, bytes_per_call=2560),
+        probe="simulated",
+        evidence=Evidence.SIMULATED,
+        speeds=(_A_SPEED, replace(_A_SPEED, relative=(), relative_worth=0.0, commit=None)),
+        throughput=Throughput(unit="samples", units_per_call=64.5, bytes_per_call=2560),
+        margin=0.02,
     )
     return Baseline(
         name="main",
         created="2026-01-31T12:00:00Z",
         environment=Environment(hard={"cpu.model": "AMD EPYC™"}, commit="ab" * 20, dirty=False),
-        cases=(case, replace(case, key="mlp/seed0", sample=None)),
+        cases=(case, replace(case, key="mlp/seed0", speeds=())),
     )
 
 
+_A_SPEED = Speed(
+    timer="perf_counter",
+    rounds=60,
+    calls_per_value=4,
+    seed=7,
+    call_ns=(*(1e6 + 1000 * step for step in range(_QUANTILES - 1)), 1e16),
+    worth=41.5,
+    relative=tuple(1.25 + step / 64 for step in range(_QUANTILES)),
+    relative_worth=59.5,
+    commit="ab" * 20,
+    created="2026-01-31T12:00:00Z",
+)
+
+
 def _document() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(encode(_a_baseline()))
+    document: dict[str, Any] = json.loads(encode(_a_baseline()), parse_int=_number)
+    document["cases"][0]["speeds"][1]["relative_worth"] = 0.0
     return document
+
+
+def _number(text: str) -> float | int:
+    """The numbers of a file as the types of their fields have them: no count in it is as large as a time."""
+    return float(text) if len(text) > 6 else int(text)
 
 
 def _bytes(document: Any, *, seal: bool = True) -> bytes:
     """The document as a file whose digest, unless told otherwise, was made to fit again."""
     if seal and isinstance(document, dict) and "digest" in document:
         content = {key: value for key, value in document.items() if key != "digest"}
-        document = {**content, "digest": codec._digest(content)}
+        document = {**content, "digest": digest(content)}
     return json.dumps(document).encode()
 
 
@@ -142,8 +175,9 @@ def test_a_saved_baseline_loads_as_the_same_baseline_and_saves_as_the_same_bytes
 
 def test_the_file_reads_well_in_a_review() -> None:
     text = encode(_a_baseline()).decode()
-    assert '\n        "call_ns": [1.5, 1000.25],\n' in text
-    assert '"peer_ns": [2.0, 1e+16],' in text
+    assert '\n          "call_ns": [1000000, 1001000, 1002000, ' in text
+    assert ", 1031000, 1e+16],\n" in text
+    assert '\n          "relative": [1.25, 1.265625, ' in text
     assert '"cpu.model": "AMD EPYC™"' in text
     assert text.endswith("}\n")
     document = json.loads(text)
@@ -154,11 +188,9 @@ def test_the_file_reads_well_in_a_review() -> None:
 def test_numpy_scalars_and_read_only_mappings_are_saved_as_plain_values() -> None:
     plain = _a_baseline()
     case = plain.cases[0]
-    assert case.sample is not None
-    times = tuple(np.array(case.sample.call_ns))
     case = replace(
         case,
-        sample=replace(case.sample, call_ns=times),
+        speeds=tuple(replace(one, call_ns=tuple(np.array(one.call_ns))) for one in case.speeds),
         parameters=types.MappingProxyType(dict(case.parameters)),
     )
     assert encode(replace(plain, cases=(case, plain.cases[1]))) == encode(plain)
@@ -189,21 +221,39 @@ def _drop(*path: str | int) -> Callable[[Any], None]:
 
 
 _FIRST = ("cases", 0)
+_SPEED = (*_FIRST, "speeds", 0)
 
 
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (_set(*_FIRST, "sample", "call_ns", 0, to=-1.5), "sample.call_ns[0] is -1.5, a time must"),
-        (_set(*_FIRST, "sample", "call_ns", 1, to=0), "sample.call_ns[1] is 0.0, a time must"),
-        (_set(*_FIRST, "sample", "call_ns", 1, to=math.nan), "sample.call_ns[1] is nan, a time"),
-        (_set(*_FIRST, "sample", "peer_ns", 1, to=math.inf), "sample.peer_ns[1] is inf, a time"),
-        (_set(*_FIRST, "sample", "peer_ns", to=[1.0]), "peer_ns holds 1 timings for 2 of call_ns"),
-        (_set(*_FIRST, "sample", "call_ns", to=[]), "sample.call_ns holds no timing"),
-        (_set(*_FIRST, "sample", "call_ns", 0, to="1"), "call_ns[0] is wrong: Expected float, got"),
-        (_set(*_FIRST, "sample", "call_ns", 0, to=10**400), "call_ns[0] is wrong: Number out of"),
-        (_set(*_FIRST, "sample", "calls_per_value", to=0), "calls_per_value is 0, must be from 1"),
-        (_set(*_FIRST, "sample", "seed", to=2**63), "sample.seed does not fit 64 bits"),
+        (_set(*_SPEED, "call_ns", 0, to=-1.5), "speeds[0].call_ns[0] is -1.5, a time must be"),
+        (_set(*_SPEED, "call_ns", 1, to=0), "speeds[0].call_ns[1] is 0.0, a time must be from"),
+        (_set(*_SPEED, "call_ns", 1, to=math.nan), "speeds[0].call_ns[1] is nan, a time must"),
+        (_set(*_SPEED, "call_ns", 32, to=math.inf), "speeds[0].call_ns[32] is inf, a time must"),
+        (_set(*_SPEED, "call_ns", 2, to=1e6), "call_ns[2] is 1000000.0 after 1001000.0, quanti"),
+        (_set(*_SPEED, "call_ns", to=[]), "call_ns holds 0 quantiles, must hold 33"),
+        (_set(*_SPEED, "call_ns", 0, to="1"), "call_ns[0] is wrong: Expected float, got str"),
+        (_set(*_SPEED, "call_ns", 0, to=10**400), "call_ns[0] is wrong: Number out of"),
+        (_set(*_SPEED, "relative", to=[1.0]), "relative holds 1 quantiles, must hold 33"),
+        (_set(*_SPEED, "relative", 0, to=0), "relative[0] is 0.0, a ratio must be from 1.0"),
+        (_set(*_SPEED, "relative", 32, to=1), "relative[32] is 1.0 after 1.734375, quantiles"),
+        (_set(*_SPEED, "relative", to=[]), "relative_worth is 59.5, but no ratio to a peer was"),
+        (_set(*_SPEED, "relative_worth", to=0), "relative_worth is 0.0, must be from 1 to the 60"),
+        (_set(*_SPEED, "worth", to=60.5), "worth is 60.5, must be from 1 to the 60 of rounds"),
+        (_set(*_SPEED, "worth", to=math.nan), "worth is nan, must be from 1 to the 60 of rounds"),
+        (_set(*_SPEED, "rounds", to=0), "rounds is 0, must be from 1"),
+        (_set(*_SPEED, "calls_per_value", to=0), "calls_per_value is 0, must be from 1"),
+        (_set(*_SPEED, "seed", to=2**63), "speeds[0].seed does not fit 64 bits"),
+        (_set(*_SPEED, "commit", to=""), "speeds[0].commit is '', must say something"),
+        (_set(*_SPEED, "created", to="once"), "speeds[0].created is 'once', not an ISO 8601"),
+        (_set(*_SPEED, "timer", to=" "), "speeds[0].timer is ' ', must say something"),
+        (_set(*_FIRST, "speeds", to=[{}] * 12), "speeds[0] is wrong: Object missing required"),
+        (_drop(*_SPEED, "relative"), "speeds[0].relative is missing"),
+        (_set(*_FIRST, "margin", to=1), "cases[0].margin is 1.0, must be a fraction between 0"),
+        (_set(*_FIRST, "margin", to=0), "cases[0].margin is 0.0, must be a fraction between 0"),
+        (_set(*_FIRST, "evidence", to="SURE"), "evidence is wrong: Invalid enum value"),
+        (_set(*_FIRST, "probe", to="a\nb"), "$.cases[0].probe is 'a\\nb', not one line"),
         (_set(*_FIRST, "throughput", "units_per_call", to=-1), "units_per_call is -1.0, must be"),
         (_set(*_FIRST, "traffic", "forward", "syncs", to=-1), "traffic.forward.syncs is -1, must"),
         (_set(*_FIRST, "traffic", "forward", "syncs", to=True), "Expected int, got bool"),
@@ -227,7 +277,7 @@ _FIRST = ("cases", 0)
         (_set("schema_version", to="1"), "$.schema_version is '1', must be a whole number"),
         (_set("schema_version", to=True), "$.schema_version is True, must be a whole number"),
         (_set("schema_version", to=0), "$.schema_version is 0, this harness reads from 1; restore"),
-        (_set("schema_version", to=2), "is 2, this harness reads up to 1; upgrade with: python -m"),
+        (_set("schema_version", to=3), "is 3, this harness reads up to 2; upgrade with: python -m"),
         (_drop("schema_version"), "$.schema_version is None, must be a whole number"),
         (_drop("format"), "is not marked as a baseline"),
         (_set("format", to="ondevice-harness run"), "\"format\" is 'ondevice-harness run', not"),
@@ -243,10 +293,10 @@ def test_an_edit_into_nonsense_is_refused_with_its_place(
 
 def test_an_edit_that_stays_valid_is_refused_by_the_digest() -> None:
     document = _document()
-    document["cases"][0]["sample"]["call_ns"][0] = 1.6
+    document["cases"][0]["speeds"][0]["call_ns"][0] = 1.5
     message = _refusal(_bytes(document, seal=False))
     assert "$.digest does not fit the content, which was edited after it was saved" in message
-    assert decode(_bytes(document), source=_SOURCE).cases[0].sample is not None  # sealed again
+    assert decode(_bytes(document), source=_SOURCE).cases[0].speeds[0].call_ns[0] == 1.5  # sealed
     del document["digest"]
     assert "$.digest is missing" in _refusal(_bytes(document))
 
@@ -380,7 +430,7 @@ def test_any_value_at_any_place_loads_or_is_refused_even_with_a_fitting_digest(
     ("change", "says"),
     [
         ({"name": "a/b"}, "$.name is 'a/b'"),
-        ({"schema_version": 2}, "$.schema_version is 2, must be 1"),
+        ({"schema_version": 1}, "$.schema_version is 1, must be 2"),
         ({"created": "now"}, "$.created"),
         ({"environment": Environment(hard={"cores": 2})}, "$.environment.hard"),  # type: ignore[dict-item]
         ({"cases": (_a_baseline().cases[0],) * 2}, "$.cases[1].key repeats"),
@@ -392,13 +442,25 @@ def test_what_could_not_be_loaded_again_is_not_saved(change: dict[str, Any], say
     assert says in str(caught.value)
 
 
-def test_a_thousand_cases_of_two_hundred_timings_load_in_two_seconds() -> None:
+def test_a_history_longer_than_is_kept_is_not_saved() -> None:
+    case = replace(_a_baseline().cases[0], speeds=(_A_SPEED,) * (2 + LATEST_KEPT))
+    with pytest.raises(OutputError, match=r"speeds holds 12, at most an anchor and 10 later ones"):
+        encode(replace(_a_baseline(), cases=(case,)))
+
+
+def test_eight_timed_cases_are_a_few_kilobytes_however_long_their_history() -> None:
+    times = tuple(float(f"{1.23456e7 + 12345 * step:.5g}") for step in range(_QUANTILES))
+    ratios = tuple(float(f"{1.23456 + step / 1000:.5g}") for step in range(_QUANTILES))
+    speed = replace(_A_SPEED, call_ns=times, relative=ratios)
+    for speeds, most_bytes in (((speed,), 1_600 * 8), ((speed,) * (1 + LATEST_KEPT), 11_000 * 8)):
+        cases = [replace(_a_baseline().cases[0], key=f"op/{n}", speeds=speeds) for n in range(8)]
+        assert len(encode(replace(_a_baseline(), cases=tuple(cases)))) < most_bytes
+
+
+def test_a_thousand_cases_load_in_a_second() -> None:
     case = _a_baseline().cases[0]
-    assert case.sample is not None
-    times = tuple(1e6 + 0.123456789 * n for n in range(200))
-    sample = replace(case.sample, call_ns=times, peer_ns=times)
-    cases = tuple(replace(case, key=f"op/{n}", sample=sample) for n in range(1000))
+    cases = tuple(replace(case, key=f"op/{n}", speeds=(_A_SPEED,) * 2) for n in range(1000))
     data = encode(replace(_a_baseline(), cases=cases))
     start = time.process_time()
     assert len(decode(data, source=_SOURCE).cases) == 1000
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 1

@@ -7,30 +7,39 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from builders import a_sample
+from builders import a_check, a_record, a_run, a_sample, a_speed, a_verdict, an_environment
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.baseline.comparability import differences, soft_differences
-from harness.baseline.diff import Comparison, Policy, compare_with_baseline
+from harness.baseline.diff import (
+    Comparison,
+    Policy,
+    compare_run,
+    compare_with_baseline,
+    no_baseline,
+)
+from harness.baseline.promise import promised_by
 from harness.errors import UsageError
 from harness.model.baseline import Baseline, BaselineCase
 from harness.model.environment import Environment, FieldDifference
-from harness.model.measurement import Throughput
-from harness.model.outcome import Outcome
+from harness.model.measurement import Sample, Throughput
+from harness.model.outcome import Evidence, Outcome
 from harness.model.trace import TrafficCounts
-from harness.model.verdict import CheckResult
+from harness.model.verdict import TIMING_CONDITIONS, CheckResult
 
 _HARD = {"cpu.model": "AMD EPYC", "cpu.cores": "2"}
 _WORK = Throughput(unit="samples", units_per_call=64, bytes_per_call=2560)
-_TIMES = tuple(1e6 + 1e3 * (n % 7) for n in range(30))
+_SPEED = a_speed(call_ns=1e6, relative=1.25)
 _CASE = BaselineCase(
     key="mlp/seed0",
     parameters={"dtype": "float32"},
     traffic_device="simulated",
     timing_device="cpu",
     traffic={"run": TrafficCounts(kernels=3)},
-    sample=a_sample(call_ns=_TIMES, peer_ns=_TIMES),
+    probe="simulated",
+    evidence=Evidence.SIMULATED,
+    speeds=(_SPEED,),
     throughput=_WORK,
 )
 
@@ -46,10 +55,15 @@ def _a_baseline(
     )
 
 
-def _slower(case: BaselineCase) -> BaselineCase:
-    assert case.sample is not None
-    calls = tuple(2 * call for call in case.sample.call_ns)
-    return replace(case, sample=replace(case.sample, call_ns=calls))
+def _slower(case: BaselineCase, factor: float = 2.0) -> BaselineCase:
+    """The case with its newest speed so many times as slow."""
+    speed = case.speeds[-1]
+    slow = replace(
+        speed,
+        call_ns=tuple(factor * value for value in speed.call_ns),
+        relative=tuple(factor * value for value in speed.relative),
+    )
+    return replace(case, speeds=(*case.speeds[:-1], slow))
 
 
 def _only(comparison: Comparison) -> tuple[CheckResult, CheckResult]:
@@ -131,12 +145,11 @@ def test_soft_facts_forbid_nothing() -> None:
         ({"throughput": None}, "throughput differs", True, False),
         ({"throughput": replace(_WORK, units_per_call=64.5)}, "throughput differs", True, False),
         ({"throughput": replace(_WORK, unit="images")}, "throughput differs", True, False),
-        (
-            {"sample": a_sample(call_ns=_TIMES, peer_ns=_TIMES, timer="cuda_event")},
-            "sample.timer differs",
-            True,
-            False,
-        ),
+        ({"speeds": (replace(_SPEED, timer="cuda_event"),)}, "timer differs", True, False),
+        ({"probe": "cupti 13.4"}, "probe differs", False, True),
+        ({"probe": ""}, "probe differs", False, True),
+        ({"evidence": Evidence.WITNESSED}, "evidence differs", False, True),
+        ({"evidence": None}, "evidence differs", False, True),
     ],
     ids=lambda value: None if isinstance(value, dict) else "",
 )
@@ -150,15 +163,23 @@ def test_a_case_that_is_not_the_same_thing_is_not_compared(
         assert comparable or field in result.summary
 
 
+def test_another_version_of_the_same_probe_counts_alike() -> None:
+    then, now = replace(_CASE, probe="cupti 13.4"), replace(_CASE, probe="cupti 13.5")
+    traffic, _ = _only(compare_with_baseline(_a_baseline(now), _a_baseline(then)))
+    assert traffic.outcome is Outcome.PASSED
+
+
 def test_a_new_case_is_skipped_and_a_missing_one_makes_the_run_inconclusive() -> None:
     new = replace(_CASE, key="mlp/new")
     compared = compare_with_baseline(_a_baseline(_CASE, new), _a_baseline(_CASE, _old()))
     assert [result.outcome for result in compared.cases["mlp/new"]] == [Outcome.SKIPPED] * 2
-    assert {result.summary for result in compared.cases["mlp/new"]} == {"not in baseline 'main'"}
+    assert {result.summary for result in compared.cases["mlp/new"]} == {
+        "not in baseline 'main'; renamed from mlp/old?"
+    }
     (missing,) = compared.run
     assert missing.check == "baseline"
     assert missing.outcome is Outcome.INCONCLUSIVE
-    assert missing.summary == "mlp/old is in baseline 'main' but was not run"
+    assert missing.summary == ("mlp/old is in baseline 'main' but was not run; renamed to mlp/new?")
 
 
 def _old() -> BaselineCase:
@@ -166,14 +187,104 @@ def _old() -> BaselineCase:
 
 
 def test_the_policy_decides_what_new_and_missing_cases_mean() -> None:
-    policy = Policy(new=Outcome.FAILED, missing=Outcome.SKIPPED)
-    compared = compare_with_baseline(_a_baseline(_CASE), _a_baseline(_old()), policy)
-    assert [result.outcome for result in compared.cases["mlp/seed0"]] == [Outcome.FAILED] * 2
-    assert [result.outcome for result in compared.run] == [Outcome.SKIPPED]
+    policy = Policy(new=Outcome.FAILED, missing=Outcome.SKIPPED, renamed=Outcome.PASSED)
+    for parameters, outcome in (({}, Outcome.SKIPPED), (_CASE.parameters, Outcome.PASSED)):
+        old = replace(_old(), parameters=parameters)
+        compared = compare_with_baseline(_a_baseline(_CASE), _a_baseline(old), policy)
+        assert [result.outcome for result in compared.cases["mlp/seed0"]] == [Outcome.FAILED] * 2
+        assert [result.outcome for result in compared.run] == [outcome]
+
+
+def test_the_policy_decides_what_skipped_and_inconclusive_comparisons_mean() -> None:
+    strict = Policy(skipped=Outcome.FAILED, inconclusive=Outcome.FAILED)
+    raw = replace(_CASE, speeds=(a_speed(call_ns=1e6),))
+    _, speed = _only(compare_with_baseline(_a_baseline(raw), _a_baseline(raw), strict))
+    assert speed.outcome is Outcome.FAILED
+    assert speed.details[0] == "skipped, and counted as failed (--skipped)"
+    elsewhere = _a_baseline(_CASE, hard={"cpu.model": "other"})
+    for policy, outcome in (
+        (strict, Outcome.FAILED),
+        (Policy(inconclusive=Outcome.SKIPPED), Outcome.SKIPPED),
+    ):
+        for result in _only(compare_with_baseline(elsewhere, _a_baseline(_CASE), policy)):
+            assert result.outcome is outcome
+            assert (
+                f"inconclusive, and counted as {outcome.value} (--inconclusive)" in result.details
+            )
+    new = compare_with_baseline(_a_baseline(_CASE), _a_baseline(), strict)
+    assert {result.outcome for result in new.cases["mlp/seed0"]} == {Outcome.SKIPPED}
+
+
+def test_what_could_not_tell_is_never_counted_as_a_pass() -> None:
+    with pytest.raises(UsageError, match="is no pass; let it count as skipped"):
+        Policy(inconclusive=Outcome.PASSED)
+
+
+def test_a_run_without_its_baseline_says_how_to_save_one() -> None:
+    result = no_baseline("main", "baselines", outcome=Outcome.SKIPPED)
+    assert (result.check, result.outcome) == ("baseline", Outcome.SKIPPED)
+    assert result.summary == "no baseline 'main' in baselines, so nothing was compared"
+    assert "harness baseline save main" in result.next_step
+
+
+@pytest.mark.parametrize(
+    ("asked", "then", "now", "slowdown", "outcome"),
+    [
+        (None, None, None, 1.08, Outcome.FAILED),
+        (None, None, 0.2, 1.08, Outcome.PASSED),
+        (None, 0.2, None, 1.08, Outcome.PASSED),
+        (None, 0.2, 0.02, 1.08, Outcome.FAILED),
+        (None, 0.02, 0.2, 1.08, Outcome.PASSED),
+        (0.05, 0.2, 0.2, 1.08, Outcome.FAILED),
+        (0.2, 0.02, 0.02, 1.08, Outcome.PASSED),
+        (None, None, 0.02, 1.045, Outcome.FAILED),
+    ],
+)
+def test_the_margin_is_the_one_asked_for_else_the_cases_own(
+    asked: float | None, then: float | None, now: float | None, slowdown: float, outcome: Outcome
+) -> None:
+    before, after = replace(_CASE, margin=then), replace(_slower(_CASE, slowdown), margin=now)
+    policy = Policy(fail_over=asked)
+    _, speed = _only(compare_with_baseline(_a_baseline(after), _a_baseline(before), policy))
+    assert speed.outcome is outcome
+    said = [detail for detail in speed.details if detail.startswith("margin the case declares")]
+    assert len(said) == (then != now)
+
+
+def test_soft_facts_that_differ_are_shown_beside_a_slowdown_only() -> None:
+    told = "differs too: load.average: absent in the baseline, 9 now"
+    for slowdown, shown in ((1.0, False), (2.0, True)):
+        current = _a_baseline(_slower(_CASE, slowdown), soft={"load.average": "9"})
+        _, speed = _only(compare_with_baseline(current, _a_baseline(_CASE)))
+        assert (told in speed.details) is shown
+
+
+def test_a_run_is_held_against_its_own_promise_and_passes() -> None:
+    verdict = a_verdict(traffic=a_record(), sample=_a_sample(), throughput=_WORK)
+    run = a_run(verdict, environment=an_environment())
+    results = _only(compare_run(run, promised_by(run, "main")))
+    assert [result.outcome for result in results] == [Outcome.PASSED] * 2
+
+
+def test_a_run_on_a_throttled_gpu_does_not_fail_for_its_speed_alone() -> None:
+    doubt = a_check(check=TIMING_CONDITIONS, outcome=Outcome.INCONCLUSIVE, summary="it was shared")
+    before = a_run(a_verdict(traffic=a_record(), sample=_a_sample(), throughput=_WORK))
+    for checks, outcome in (((), Outcome.FAILED), ((doubt,), Outcome.INCONCLUSIVE)):
+        leaky = a_record(regions={"run": TrafficCounts(kernels=3, syncs=1)})
+        verdict = a_verdict(*checks, traffic=leaky, sample=_a_sample(2.0), throughput=_WORK)
+        traffic, speed = _only(compare_run(a_run(verdict), promised_by(before, "main")))
+        assert (traffic.outcome, speed.outcome) == (Outcome.FAILED, outcome)
+        assert ("it was shared" in speed.summary) == bool(checks)
+
+
+def _a_sample(slowdown: float = 1.0) -> Sample:
+    peers = tuple(8e5 + 1e3 * (n % 7) for n in range(60))
+    calls = tuple(slowdown * (1e6 + 1e3 * (n % 11)) for n in range(60))
+    return a_sample(call_ns=calls, peer_ns=peers)
 
 
 def test_a_case_nobody_times_is_judged_by_its_traffic_alone() -> None:
-    untimed = _a_baseline(replace(_CASE, sample=None, throughput=None, timing_device=""))
+    untimed = _a_baseline(replace(_CASE, speeds=(), throughput=None, timing_device=""))
     ((traffic,),) = compare_with_baseline(untimed, untimed).cases.values()
     assert (traffic.check, traffic.outcome) == ("traffic-baseline", Outcome.PASSED)
     _, throughput = _only(compare_with_baseline(untimed, _a_baseline(_CASE)))
@@ -181,8 +292,7 @@ def test_a_case_nobody_times_is_judged_by_its_traffic_alone() -> None:
 
 
 def test_the_policy_reaches_the_decision() -> None:
-    assert _CASE.sample is not None
-    raw = replace(_CASE, sample=replace(_CASE.sample, peer_ns=()))
+    raw = replace(_CASE, speeds=(a_speed(call_ns=1e6, rounds=30),))
     slow, before = _a_baseline(_slower(raw)), _a_baseline(raw)
     for policy, outcome in (
         (Policy(), Outcome.INCONCLUSIVE),
@@ -219,8 +329,8 @@ def test_every_case_of_either_side_gets_its_result(ran: set[str], promised: set[
     assert len(compared.run) == len(promised - ran)
 
 
-def test_a_thousand_cases_are_compared_in_two_seconds() -> None:
-    cases = [replace(_CASE, key=f"op/{n}") for n in range(1000)]
+def test_a_thousand_cases_with_an_anchor_are_compared_in_two_seconds() -> None:
+    cases = [replace(_CASE, key=f"op/{n}", speeds=(_SPEED,) * 3) for n in range(1000)]
     start = time.process_time()
     compare_with_baseline(_a_baseline(*cases), _a_baseline(*cases))
     assert time.process_time() - start < 2

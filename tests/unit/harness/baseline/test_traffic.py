@@ -26,8 +26,6 @@ def _case(**traffic: TrafficCounts) -> BaselineCase:
         traffic_device="simulated",
         timing_device="cpu",
         traffic=traffic,
-        sample=None,
-        throughput=None,
     )
 
 

@@ -1,27 +1,17 @@
-"""Baselines: a run turned into a promise."""
+"""Baselines: what a case promises when nothing is said."""
 
-from builders import a_record, a_run, a_sample, a_verdict
-
-from harness.model.baseline import SCHEMA_VERSION, Baseline
-from harness.model.measurement import Throughput
+from harness.model.baseline import LATEST_KEPT, SCHEMA_VERSION, Baseline, BaselineCase
+from harness.model.environment import Environment
 
 
-def test_a_baseline_keeps_what_the_run_showed() -> None:
-    record, sample = a_record(), a_sample()
-    throughput = Throughput(unit="samples", units_per_call=4096, bytes_per_call=2**24)
-    run = a_run(a_verdict(traffic=record, sample=sample, throughput=throughput))
-    baseline = Baseline.of_run(run, "main")
-    (case,) = baseline.cases
-    assert (baseline.name, baseline.created) == ("main", run.created)
-    assert baseline.environment is run.environment
-    assert baseline.schema_version == SCHEMA_VERSION
-    assert case.key == run.verdicts[0].key
-    assert case.traffic == record.regions
-    assert (case.sample, case.throughput) == (sample, throughput)
-    assert (case.traffic_device, case.timing_device) == ("simulated", "cpu")
+def test_a_case_promises_only_what_it_is_given():
+    case = BaselineCase(
+        key="mlp/seed0", parameters={}, traffic_device="", timing_device="", traffic={}
+    )
+    assert (case.speeds, case.evidence, case.margin, case.throughput) == ((), None, None, None)
 
 
-def test_a_case_that_was_not_watched_promises_no_traffic() -> None:
-    (case,) = Baseline.of_run(a_run(a_verdict()), "main").cases
-    assert case.traffic == {}
-    assert case.sample is None
+def test_a_baseline_is_of_todays_version_and_keeps_a_bounded_history():
+    baseline = Baseline(name="main", created="", environment=Environment(hard={}), cases=())
+    assert baseline.schema_version == SCHEMA_VERSION == 2
+    assert LATEST_KEPT == 10

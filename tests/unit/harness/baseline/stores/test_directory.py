@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -10,19 +11,19 @@ import time
 from pathlib import Path
 
 import pytest
+from store_writers import a_baseline, save_until_step, started
 
 from harness.baseline.codec import LARGEST_FILE_BYTES, encode
 from harness.baseline.naming import LONGEST_NAME, name_problem, portable_name
-from harness.baseline.store import BaselineStore, DirectoryStore, read_file
-from harness.errors import ExitCode, FileFormatError, OutputError, UsageError
-from harness.model.baseline import Baseline
-from harness.model.environment import Environment
+from harness.baseline.stores.base import Store
+from harness.baseline.stores.directory import DirectoryStore, read_file
+from harness.errors import FileFormatError, OutputError, UsageError
 
 _PRELUDE = """
 import ctypes, errno, os, resource, signal, sys
 from dataclasses import replace
 from pathlib import Path
-from harness.baseline.store import DirectoryStore
+from harness.baseline.stores.directory import DirectoryStore
 from harness.errors import HarnessError
 from harness.model.baseline import Baseline
 from harness.model.environment import Environment
@@ -34,15 +35,6 @@ def a_baseline(name, note):
     return Baseline(name=name, created="2026-01-31T12:00:00Z", cases=(),
                     environment=Environment(hard={"os.name": "Linux"}, soft={"note": note}))
 """
-
-
-def _a_baseline(name: str = "main", *, note: str = "first") -> Baseline:
-    return Baseline(
-        name=name,
-        created="2026-01-31T12:00:00Z",
-        environment=Environment(hard={"os.name": "Linux"}, soft={"note": note}),
-        cases=(),
-    )
 
 
 def _program(folder: Path, body: str, *arguments: str) -> list[str]:
@@ -64,59 +56,21 @@ def _left_over(store: DirectoryStore) -> list[str]:
 
 
 def test_a_folder_is_a_baseline_store(store: DirectoryStore) -> None:
-    kept: BaselineStore = store
+    kept: Store = store
     assert kept.names() == ()
-    where = kept.save(_a_baseline())
+    where = kept.save(a_baseline())
     assert where == str(store.folder / "main.json")
-    assert kept.load("main") == _a_baseline()
-    kept.save(_a_baseline("a-2"))
+    assert kept.load("main") == a_baseline()
+    kept.save(a_baseline("a-2"))
     assert kept.names() == ("a-2", "main")
     kept.remove("main")
     assert kept.names() == ("a-2",)
     assert _left_over(store) == []
 
 
-def test_a_baseline_is_never_overwritten_unless_asked(store: DirectoryStore) -> None:
-    store.save(_a_baseline())
-    with pytest.raises(UsageError, match=r"'main' exists .* was left as it is; .*--replace"):
-        store.save(_a_baseline(note="second"))
-    assert store.load("main") == _a_baseline()
-    store.save(_a_baseline(note="second"), replace=True)
-    assert store.load("main") == _a_baseline(note="second")
-    assert _left_over(store) == []
-
-
-def test_what_cannot_be_saved_leaves_what_was_saved(store: DirectoryStore) -> None:
-    store.save(_a_baseline())
-    with pytest.raises(OutputError, match=r"was not saved: \$.environment.soft.note"):
-        store.save(_a_baseline(note="two\nlines"), replace=True)
-    assert store.load("main") == _a_baseline()
-
-
-@pytest.mark.parametrize(
-    ("asked", "hint"),
-    [
-        ("mian", "no baseline 'mian' in .*; did you mean 'main'\\? known: main, nightly"),
-        ("zzzzzz", "no baseline 'zzzzzz' in .*; known: main, nightly"),
-    ],
-)
-def test_an_unknown_name_lists_the_known_ones(store: DirectoryStore, asked: str, hint: str) -> None:
-    store.save(_a_baseline())
-    store.save(_a_baseline("nightly"))
-    for use in (store.load, store.remove):
-        with pytest.raises(UsageError, match=hint) as caught:
-            use(asked)
-        assert caught.value.exit_code is ExitCode.USAGE
-
-
-def test_in_an_empty_store_the_way_to_save_is_named(store: DirectoryStore) -> None:
-    with pytest.raises(UsageError, match="none is saved there; save one with: harness baseline"):
-        store.load("main")
-
-
 def test_a_long_list_of_known_names_is_cut(store: DirectoryStore) -> None:
     for number in range(23):
-        store.save(_a_baseline(f"n{number:02}"))
+        store.save(a_baseline(f"n{number:02}"))
     with pytest.raises(UsageError, match=r"n18, n19 and 3 more$"):
         store.load("zzzzzz")
 
@@ -143,7 +97,7 @@ def test_a_long_list_of_known_names_is_cut(store: DirectoryStore) -> None:
 def test_a_name_that_is_not_portable_is_refused_everywhere(
     store: DirectoryStore, name: str, says: str
 ) -> None:
-    for use in (store.load, store.remove, lambda name: store.save(_a_baseline(name))):
+    for use in (store.load, store.remove, lambda name: store.save(a_baseline(name))):
         with pytest.raises(UsageError, match=says) as caught:
             use(name)
         assert str(caught.value).isprintable()
@@ -156,30 +110,24 @@ def test_the_proposed_name_is_always_allowed() -> None:
         assert better is None or name_problem(better) is None
 
 
-def test_names_that_differ_only_by_case_are_refused(store: DirectoryStore) -> None:
-    store.save(_a_baseline("main"))
-    with pytest.raises(UsageError, match=r"'Main' differs from 'main' .* only by case"):
-        store.save(_a_baseline("Main"), replace=True)
-
-
 def test_other_files_in_the_folder_are_left_alone_and_not_listed(store: DirectoryStore) -> None:
-    store.save(_a_baseline())
+    store.save(a_baseline())
     for other in ("README.md", ".hidden.json", "a b.json", "notes.txt"):
         (store.folder / other).write_text("mine")
     (store.folder / "folder.json").mkdir()
-    store.save(_a_baseline("next"))
+    store.save(a_baseline("next"))
     assert store.names() == ("main", "next")
     assert (store.folder / "README.md").read_text() == "mine"
 
 
 def test_a_renamed_file_loads_under_its_new_name(store: DirectoryStore) -> None:
-    store.save(_a_baseline("main"))
+    store.save(a_baseline("main"))
     (store.folder / "main.json").rename(store.folder / "old.json")
-    assert store.load("old") == _a_baseline("old")
+    assert store.load("old") == a_baseline("old")
 
 
 def test_a_damaged_file_is_refused_by_its_path_and_can_be_removed(store: DirectoryStore) -> None:
-    store.save(_a_baseline())
+    store.save(a_baseline())
     path = store.folder / "main.json"
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(FileFormatError) as caught:
@@ -191,7 +139,7 @@ def test_a_damaged_file_is_refused_by_its_path_and_can_be_removed(store: Directo
 
 
 def test_a_file_of_any_size_is_read_only_up_to_the_limit(store: DirectoryStore) -> None:
-    store.save(_a_baseline())
+    store.save(a_baseline())
     os.truncate(store.folder / "main.json", 2**36)  # sparse: 69 GB that occupies nothing
     with pytest.raises(FileFormatError, match=r"larger than 67.1 MB"):
         store.load("main")
@@ -214,16 +162,16 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "baselines").write_text("")
     store = DirectoryStore(tmp_path / "baselines")
     with pytest.raises(UsageError, match="baselines cannot be listed: Not a directory"):
-        store.save(_a_baseline())
+        store.save(a_baseline())
     (tmp_path / "dangling").symlink_to("nowhere")
     with pytest.raises(OutputError, match="dangling was not created: File exists"):
-        DirectoryStore(tmp_path / "dangling").save(_a_baseline())
+        DirectoryStore(tmp_path / "dangling").save(a_baseline())
 
 
 def test_a_read_only_folder_is_an_output_error_and_an_unreadable_file_is_named(
     store: DirectoryStore,
 ) -> None:
-    store.save(_a_baseline())
+    store.save(a_baseline())
     store.folder.chmod(0o555)
     (store.folder / "main.json").chmod(0o000)
     body = """
@@ -248,14 +196,14 @@ def test_a_read_only_folder_is_an_output_error_and_an_unreadable_file_is_named(
         f"FileFormatError 2 {path}/main.json: cannot be read: Permission denied; "
         "check its permissions",
     ], done.stderr
-    assert (path / "main.json").read_bytes() == encode(_a_baseline())
+    assert (path / "main.json").read_bytes() == encode(a_baseline())
 
 
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_full_disk_leaves_the_old_baseline_and_nothing_half_written(
     store: DirectoryStore, replace: bool
 ) -> None:
-    store.save(_a_baseline())
+    store.save(a_baseline())
     name = "main" if replace else "next"
     body = """
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # writes beyond fail as on a full disk
@@ -268,7 +216,7 @@ def test_a_full_disk_leaves_the_old_baseline_and_nothing_half_written(
     target = store.folder / f"{name}.json"
     assert done.stdout.strip() == f"OutputError {target} was not written: File too large"
     assert store.names() == ("main",)
-    assert store.load("main") == _a_baseline()
+    assert store.load("main") == a_baseline()
     assert _left_over(store) == []
 
 
@@ -287,34 +235,24 @@ def test_without_hard_links_the_first_save_says_how_to_go_on(store: DirectorySto
     done = _run(store.folder, body)
     assert "no hard links, which keep two first saves of one name apart" in done.stdout
     assert "save with --replace" in done.stdout
-    assert store.load("main") == _a_baseline()
+    assert store.load("main") == a_baseline()
     assert _left_over(store) == []
 
 
 def test_a_process_killed_at_any_step_of_a_save_loses_and_breaks_nothing(
     store: DirectoryStore,
 ) -> None:
-    store.save(_a_baseline())
-    body = """
-        left = int(sys.argv[2])
-        def die(event, arguments):
-            global left
-            if event in ("open", "os.rename", "os.link", "os.remove") and str(folder) in str(arguments):
-                left -= 1
-                if left < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-        sys.addaudithook(die)
-        store.save(a_baseline("main", "second"), replace=True)
-        store.save(a_baseline("next", "third"))
-    """
+    store.save(a_baseline())
+    second, third = a_baseline(note="second"), a_baseline("next", note="third")
     steps, survived = 0, False
     while not survived:
-        done = _run(store.folder, body, str(steps))
-        survived = done.returncode == 0
-        assert survived or done.returncode == -9, done.stderr
-        assert store.load("main") in (_a_baseline(), _a_baseline(note="second"))
+        process, _ = started(save_until_step, store.where, second, third, steps)
+        process.join(60)
+        survived = process.exitcode == 0
+        assert survived or process.exitcode == -signal.SIGKILL
+        assert store.load("main") in (a_baseline(), second)
         if "next" in store.names():
-            assert store.load("next") == _a_baseline("next", note="third")
+            assert store.load("next") == third
             if not survived:
                 store.remove("next")
         steps += 1
@@ -322,70 +260,13 @@ def test_a_process_killed_at_any_step_of_a_save_loses_and_breaks_nothing(
     assert store.names() == ("main", "next")
 
 
-def test_a_process_killed_at_any_time_leaves_one_whole_baseline(store: DirectoryStore) -> None:
-    store.save(_a_baseline(note="0"))
-    body = """
-        print("ready", flush=True)
-        number = 0
-        while True:
-            number += 1
-            store.save(a_baseline("main", str(number % 10) * 50_000), replace=True)
-    """
-    for delay in (0.0, 0.013, 0.047):
-        with subprocess.Popen(_program(store.folder, body), stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(delay)
-            process.kill()
-        note = store.load("main").environment.soft["note"]
-        assert set(note) <= set("0123456789")
-        assert len(set(note)) == 1
-
-
 def test_what_a_killed_process_left_is_swept_once_it_is_old(store: DirectoryStore) -> None:
-    store.save(_a_baseline())
+    store.save(a_baseline())
     old = store.folder / ".main.json.00ff.unfinished"
     fresh = store.folder / ".main.json.11ff.unfinished"
     for path in (old, fresh):
         path.write_bytes(b"{")
     os.utime(old, (time.time() - 7200,) * 2)
-    store.save(_a_baseline("next"))
+    store.save(a_baseline("next"))
     assert _left_over(store) == [fresh.name]
     assert store.names() == ("main", "next")
-
-
-def test_writers_at_once_lose_nothing_and_one_of_those_with_the_same_name_wins(
-    store: DirectoryStore,
-) -> None:
-    body = """
-        sys.stdin.readline()
-        taken = 0
-        for number in range(20):
-            store.save(a_baseline(f"{sys.argv[2]}-{number}", "own"))
-            try:
-                store.save(a_baseline(f"shared-{number}", sys.argv[2]))
-            except HarnessError as error:
-                assert "was left as it is" in str(error), error
-                taken += 1
-        print(taken)
-    """
-    writers = [
-        subprocess.Popen(
-            _program(store.folder, body, letter),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for letter in "abcd"
-    ]
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    outputs = [writer.communicate(timeout=60)[0] for writer in writers]
-    assert [writer.returncode for writer in writers] == [0] * 4
-    assert sum(map(int, outputs)) == 3 * 20
-    assert len(store.names()) == 4 * 20 + 20
-    for name in store.names():
-        assert store.load(name).name == name
-    assert _left_over(store) == []
