@@ -13,10 +13,13 @@ import click
 
 from harness import __version__
 from harness.cli.baseline import baseline_command
+from harness.cli.compare import compare_command
 from harness.cli.doctor import doctor_command
+from harness.cli.history import history_command
 from harness.cli.options import Debugging, debug_option
 from harness.cli.output import ReaderMayLeave
 from harness.cli.run import run_command
+from harness.cli.selfcheck import selfcheck_command
 from harness.cli.workloads import workloads_command
 from harness.errors import ExitCode, HarnessError
 
@@ -36,7 +39,15 @@ def command() -> None:
     """Prove that a GPU op is right, stays on the device, and is as fast as it was."""
 
 
-for verb in (run_command, baseline_command, workloads_command, doctor_command):
+for verb in (
+    run_command,
+    compare_command,
+    baseline_command,
+    history_command,
+    workloads_command,
+    doctor_command,
+    selfcheck_command,
+):
     command.add_command(verb)
 
 

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import signal
 import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.baseline.diff import Policy
-from harness.baseline.store import DirectoryStore
+from harness.baseline.diff import no_baseline as unknown_baseline
+from harness.baseline.stores.base import Store
+from harness.baseline.stores.opening import without_password
+from harness.cli.conducting import run_of, time_limit_option
+from harness.cli.history import add_run
 from harness.cli.options import (
     Debugging,
-    baselines_option,
     debug_option,
-    fraction,
+    history_option,
+    no_baseline_option,
     pass_debugging,
+    policy_options,
     reports_option,
+    store_option,
 )
-from harness.devices.registry import DEVICE_NAMES, choose_devices
-from harness.report.files import check_writable, write_report
+from harness.devices.registry import DEVICE_NAMES
+from harness.model.outcome import Outcome
+from harness.report.ci import publish
+from harness.report.files import JSON_FILE, check_writable, write_report
+from harness.report.selfcheck_file import with_self_checks
 from harness.report.text import print_summary
-from harness.session.catalogue import select
-from harness.session.conduct import Progress as Report
-from harness.session.conduct import Request, conduct
+from harness.session.isolation import Errand
+from harness.session.record import Terms
 from harness.session.verify import Settings
 
 __all__ = ["run_command"]
@@ -64,24 +68,18 @@ __all__ = ["run_command"]
     type=click.FloatRange(0.05, 3600),
     help="Time for benchmarking each case.",
 )
+@time_limit_option
 @click.option("--no-benchmark", is_flag=True, help="Verify only, time nothing.")
 @click.option(
-    "--baseline", "baseline_name", metavar="NAME", help="Hold the run against this baseline."
+    "--baseline",
+    "baseline_name",
+    metavar="NAME",
+    help="Hold the run against this baseline, as the options from --fail-over to --no-baseline say.",
 )
-@click.option(
-    "--fail-over",
-    type=fraction,
-    metavar="PERCENT",
-    default="5%",
-    show_default=True,
-    help="With --baseline: fail when the whole interval of the slowdown is beyond this.",
-)
-@click.option(
-    "--trust-raw",
-    is_flag=True,
-    help="With --baseline: let stored raw timings fail a case that has no frozen peer to correct them.",
-)
-@baselines_option
+@policy_options
+@no_baseline_option
+@store_option
+@history_option
 @reports_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only what did not pass.")
 @debug_option
@@ -94,11 +92,13 @@ def run_command(
     seed: int,
     repeats: int,
     seconds: float,
+    time_limit_s: float,
     no_benchmark: bool,
     baseline_name: str | None,
-    fail_over: float,
-    trust_raw: bool,
-    folder: Path,
+    policy: Policy,
+    no_baseline: Outcome | None,
+    store: Store,
+    history: Store | None,
     reports: Path,
     quiet: bool,
 ) -> int:
@@ -109,58 +109,33 @@ def run_command(
     """
     console = Console(highlight=False)
     check_writable(reports)
-    baseline = DirectoryStore(folder).load(baseline_name) if baseline_name is not None else None
-    request = Request(
-        selections=select(workloads),
-        devices=choose_devices(device),
+    baseline = None
+    if baseline_name is not None and (no_baseline is None or baseline_name in store.names()):
+        baseline = store.load(baseline_name)
+    errand = Errand(
+        workloads=workloads,
+        device=device,
         settings=Settings(
             seed=seed, repeats=repeats, benchmark=not no_benchmark, seconds_per_case=seconds
         ),
-        command=shlex.join(["harness", *sys.argv[1:]]),
-        baseline=baseline,
-        policy=Policy(fail_over=fail_over, trust_raw=trust_raw),
+        terms=Terms(
+            command=shlex.join(["harness", *map(without_password, sys.argv[1:])]),
+            seed=seed,
+            baseline=baseline,
+            policy=policy,
+        ),
+        time_limit_s=time_limit_s,
+        tracebacks=debugging.wanted,
     )
-    with _progress(console) as report, _termination_as_interrupt():
-        run = conduct(
-            request,
-            progress=report,
-            on_fault=traceback.print_exception if debugging.wanted else None,
-        )
+    run = run_of(errand, console)
+    if baseline_name is not None and baseline is None and no_baseline is not None:
+        unheld = unknown_baseline(baseline_name, store.where, outcome=no_baseline)
+        run = replace(run, checks=(*run.checks, unheld))
+    run = with_self_checks(run, reports)
     folder_written = write_report(run, reports)
     print_summary(run, console, quiet=quiet)
+    publish(run, os.environ, sys.stdout)
     console.print(f"report  {folder_written / 'report.html'}", markup=False, soft_wrap=True)
+    if history is not None:
+        add_run(run, folder_written / JSON_FILE, history)
     return int(run.exit_code)
-
-
-@contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """A cancelled CI job sends SIGTERM; what is finished by then is reported as after Ctrl-C."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Report]:
-    """A bar on a terminal, one line per case where output is piped."""
-    if not console.is_terminal:
-        yield lambda case, number, total: click.echo(f"[{number + 1}/{total}] {case}", err=True)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-    )
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=1)
-
-        def show(case: str, number: int, total: int) -> None:
-            bar.update(task, description=case, completed=number, total=total)
-
-        yield show

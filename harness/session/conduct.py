@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Collection
+from dataclasses import dataclass
 
-import harness
-from harness.baseline.diff import Policy, compare_with_baseline
+from harness.baseline.diff import Policy
 from harness.devices.registry import Devices
 from harness.environment import fingerprint
 from harness.environment.pynvml import gpu_facts
+from harness.errors import WorkloadError
 from harness.model.baseline import Baseline
-from harness.model.outcome import Outcome
-from harness.model.verdict import INTERRUPTED, CheckResult, Run, Verdict
+from harness.model.verdict import Run
+from harness.model.workload import Case
+from harness.session.bandwidth import BandwidthMeter
 from harness.session.catalogue import Selection
-from harness.session.verify import FIRST_CALL, OnFault, Settings, faulty, verify_case
-from harness.units import count_text
+from harness.session.foreign import foreign
+from harness.session.record import Listener, Plan, PlannedWorkload, Progress, Record, Terms
+from harness.session.verify import OnFault, Settings, faulty, verify_case
 
-__all__ = ["Request", "conduct"]
-
-Progress = Callable[[str, int, int], None]
-"""Called with the case about to start, its number from 0, and how many there are."""
+__all__ = ["Request", "conduct", "plan_of", "run_cases"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,110 +37,118 @@ class Request:
 def conduct(request: Request, *, progress: Progress, on_fault: OnFault | None = None) -> Run:
     """Verify every case and return the record, also when the user interrupts: what is done is kept.
 
-    ``on_fault`` is told each exception of a workload.
+    ``on_fault`` is told each exception of a workload. Everything happens in this process: a case that never comes
+    back keeps it, and one that crashes takes it along; ``harness.session.isolation`` is the run that outlives both.
     """
-    started = datetime.now(UTC)
-    clock = time.perf_counter()
-    names = [device.name for device in request.devices.all]
-    environment = fingerprint(names, more=[gpu_facts])
-    verdicts, checks = _verdicts(request, progress, on_fault or (lambda error: None))
-    run = Run(
-        run_id=started.strftime("%Y%m%dT%H%M%S") + f"{started.microsecond // 1000:03d}Z",
-        created=started.isoformat(timespec="seconds"),
-        command=request.command,
-        harness_version=harness.__version__,
-        seed=request.settings.seed,
-        environment=environment,
-        verdicts=tuple(verdicts),
-        checks=tuple(checks),
-        baseline=request.baseline.name if request.baseline else None,
-        notes=(*request.devices.notes, *_first_calls(verdicts)),
-    )
-    return replace(_compared(run, request), duration_s=time.perf_counter() - clock)
-
-
-def _verdicts(
-    request: Request, progress: Progress, on_fault: OnFault
-) -> tuple[list[Verdict], list[CheckResult]]:
-    total = sum(max(1, len(selection.cases)) for selection in request.selections)
-    verdicts: list[Verdict] = []
+    record = Record(progress)
+    record.plan = plan_of(request.selections, request.devices)
+    interrupted = False
     try:
-        for selection in request.selections:
-            if selection.workload is None:
-                progress(selection.name, len(verdicts), total)
-                verdicts.append(faulty(selection.name, selection.fault))
-                continue
-            for case in selection.cases:
-                progress(f"{selection.name}/{case.name}", len(verdicts), total)
-                verdicts.append(
-                    verify_case(
-                        selection,
-                        case,
-                        devices=request.devices,
-                        settings=request.settings,
-                        on_fault=on_fault,
-                    )
-                )
+        run_cases(request.selections, request.devices, request.settings, record, on_fault=on_fault)
     except KeyboardInterrupt:
-        return verdicts, [_interrupted(len(verdicts), total)]
-    return verdicts, []
+        interrupted = True
+    terms = Terms(
+        command=request.command,
+        seed=request.settings.seed,
+        baseline=request.baseline,
+        policy=request.policy,
+    )
+    return record.run(terms, interrupted=interrupted)
 
 
-def _first_calls(verdicts: Sequence[Verdict]) -> list[str]:
-    """A word on every cold call over its budget: harmless once, unless every batch is a first."""
+def plan_of(selections: Collection[Selection], devices: Devices) -> Plan:
+    """What there is to run, and where; asks the machine and its GPU what they are."""
+    return Plan(
+        environment=fingerprint([device.name for device in devices.all], more=[gpu_facts]),
+        workloads=tuple(
+            PlannedWorkload(
+                name=selection.name,
+                cases=tuple(case.name for case in selection.cases) or (_NO_CASE,),
+                whole=selection.whole,
+            )
+            for selection in selections
+        ),
+        traffic_device=devices.traffic.name,
+        timing_device=devices.timing.name if devices.timing is not None else "",
+        notes=devices.notes,
+    )
+
+
+def run_cases(
+    selections: Collection[Selection],
+    devices: Devices,
+    settings: Settings,
+    listener: Listener,
+    *,
+    done: Collection[str] = (),
+    on_fault: OnFault | None = None,
+) -> None:
+    """Run every case but those ``done`` (``workload/case``), telling ``listener`` how it goes."""
+    jobs = [job for job in _jobs(selections) if job.key not in done]
+    meter = _meter(jobs, devices, settings)
+    _measure(meter, listener)
+    for job in jobs:
+        listener.begun(job.key if job.case is not None else job.selection.name)
+        if job.case is None:
+            listener.found(faulty(job.selection.name, job.selection.fault))
+            continue
+        verdict = verify_case(
+            job.selection,
+            job.case,
+            devices=devices,
+            settings=settings,
+            on_fault=on_fault or _ignore,
+            on_part=listener.partly,
+        )
+        listener.found(verdict)
+    _measure(meter, listener)
+
+
+_NO_CASE = "-"
+"""The case of a workload that could not be listed, as ``faulty`` names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    selection: Selection
+    case: Case | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.selection.name}/{_NO_CASE if self.case is None else self.case.name}"
+
+
+def _jobs(selections: Collection[Selection]) -> list[_Job]:
     return [
-        f"{verdict.key}: {detail}"
-        for verdict in verdicts
-        for result in verdict.checks
-        for detail in result.details
-        if detail.startswith(FIRST_CALL)
+        _Job(selection, case)
+        for selection in selections
+        for case in (selection.cases if selection.workload is not None else (None,))
     ]
 
 
-def _interrupted(done: int, total: int) -> CheckResult:
-    return CheckResult(
-        check=INTERRUPTED,
-        outcome=Outcome.INCONCLUSIVE,
-        summary=f"interrupted after {done} of {total} cases",
-        evidence="the cases in this report were finished before",
-        next_step="run again for the rest",
-    )
+def _ignore(error: Exception) -> None:
+    """The result says it all."""
 
 
-def _compared(run: Run, request: Request) -> Run:
-    if request.baseline is None:
-        return run
-    asked, left_out = _asked_for(request.baseline, request.selections, run)
-    comparison = compare_with_baseline(Baseline.of_run(run, "this run"), asked, request.policy)
-    verdicts = [
-        _with_checks(verdict, comparison.cases.get(verdict.key, ())) for verdict in run.verdicts
-    ]
-    cases = count_text(left_out, "case")
-    notes = (
-        [f"baseline {asked.name!r} has {cases} that this run did not ask for"] if left_out else []
-    )
-    return replace(
-        run,
-        verdicts=tuple(verdicts),
-        checks=(*run.checks, *comparison.run),
-        notes=(*run.notes, *notes),
-    )
+def _meter(jobs: Collection[_Job], devices: Devices, settings: Settings) -> BandwidthMeter | None:
+    """What measures the copy bandwidth around the timing; ``None`` where nothing will be timed."""
+    if devices.timing is None or not settings.benchmark:
+        return None
+    timed = any(job.case is not None and _to_be_timed(job.case) for job in jobs)
+    return BandwidthMeter(devices.timing) if timed else None
 
 
-def _asked_for(
-    baseline: Baseline, selections: Sequence[Selection], run: Run
-) -> tuple[Baseline, int]:
-    """The baseline without the cases that nobody asked to run, and how many those are.
-
-    A case that vanished from a workload which ran whole was asked for, and stays to be found missing.
-    """
-    ran = {verdict.key for verdict in run.verdicts}
-    whole = {selection.name for selection in selections if selection.whole}
-    asked = [
-        case for case in baseline.cases if case.key in ran or case.key.partition("/")[0] in whole
-    ]
-    return replace(baseline, cases=tuple(asked)), len(baseline.cases) - len(asked)
+def _to_be_timed(case: Case) -> bool:
+    try:
+        with foreign(f"reading whether {case.name} is timed"):
+            return bool(case.timed)
+    except WorkloadError:  # the verdict of the case will say so
+        return False
 
 
-def _with_checks(verdict: Verdict, checks: Sequence[CheckResult]) -> Verdict:
-    return replace(verdict, checks=(*verdict.checks, *checks))
+def _measure(meter: BandwidthMeter | None, listener: Listener) -> None:
+    if meter is None:
+        return
+    listener.doing("measuring the copy bandwidth")
+    meter.measure()
+    listener.measured(meter.result, meter.problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from harness.errors import WorkloadError
@@ -24,7 +25,8 @@ Peer = Callable[[Mapping[str, Any], Callable[[str], Any]], Any]
 class Declared:
     """The declarations of one case, each of the right kind.
 
-    ``throughput`` and ``peer`` are those of a timed case. ``tolerances`` is keyed by output.
+    ``throughput`` and ``peer`` are those of a timed case, ``margin`` the slowdown that is too much for it, as a
+    fraction. ``tolerances`` is keyed by output.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Declared:
     timed: bool
     throughput: Throughput | None
     peer: Peer | None
+    margin: float | None = None
 
     def tolerance(self, output: str) -> Tolerance:
         """That of one output; ``WorkloadError`` when none was declared."""
@@ -59,6 +62,7 @@ def declared_by(case: Case) -> Declared:
         loss = case.loss
         throughput = case.throughput if timed else None
         peer = getattr(case, "peer", None)
+        margin = getattr(case, "margin", None)
     if gradients and not isinstance(loss, str):
         raise WorkloadError(
             f"{name}: gradients are declared but loss is {loss!r}; name the loss output"
@@ -76,6 +80,7 @@ def declared_by(case: Case) -> Declared:
         timed=timed,
         throughput=_throughput(name, throughput) if timed else None,
         peer=peer if callable(peer) else None,
+        margin=_margin(name, margin),
     )
 
 
@@ -105,4 +110,16 @@ def _throughput(case: str, declared: object) -> Throughput:
             return Throughput(unit=unit, units_per_call=float(units), bytes_per_call=size_bytes)
     raise WorkloadError(
         f"{case}: throughput is {declared!r}; give (unit, units per call, bytes per call)"
+    )
+
+
+def _margin(case: str, declared: object) -> float | None:
+    match declared:
+        case None:
+            return None
+        case Real() if 0 < float(declared) < 1:  # NumPy's numbers too
+            return float(declared)
+    raise WorkloadError(
+        f"{case}: margin is {declared!r}; give the slowdown that is too much as a fraction between 0 and 1, "
+        "such as 0.02 for 2 %"
     )

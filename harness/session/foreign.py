@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from harness.devices.cuda_faults import device_failure
 from harness.errors import HarnessError, WorkloadError
 
-__all__ = ["CannotTellError", "foreign"]
+__all__ = ["CannotTellError", "foreign", "own_line"]
+
+_NOT_UNDER_TEST = (
+    f"{Path(__file__).parent.parent}{os.sep}",
+    f"{sysconfig.get_path('stdlib')}{os.sep}",
+    "<frozen ",  # modules of the standard library that the interpreter carries in itself
+)
+"""How the files of frames begin that no author of an op wants to be pointed at."""
 
 
 class CannotTellError(WorkloadError):
@@ -46,16 +55,22 @@ def _sentence(doing: str, error: BaseException) -> str:
     return f"{doing} raised {type(error).__name__}: {text}{_origin(error)}"
 
 
+def own_line(files: Sequence[str]) -> int | None:
+    """Which of these frames, innermost first, is the code under test: the first outside this package and what is
+    installed, else the first. ``None`` when there is none.
+    """
+    outside = (
+        place
+        for place, file in enumerate(files)
+        if not file.startswith(_NOT_UNDER_TEST) and "site-packages" not in file
+    )
+    return next(outside, 0 if files else None)
+
+
 def _origin(error: BaseException) -> str:
-    """The innermost line outside this package and installed packages, else the innermost line."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = str(Path(__file__).parent.parent)
-    outside = [
-        frame
-        for frame in frames
-        if not frame.filename.startswith(own) and "site-packages" not in frame.filename
-    ]
-    if not (outside or frames):
+    frames = traceback.extract_tb(error.__traceback__)[::-1]
+    place = own_line([frame.filename for frame in frames])
+    if place is None:
         return ""
-    frame = (outside or list(frames))[-1]
+    frame = frames[place]
     return f" ({frame.filename}:{frame.lineno} in {frame.name})"

@@ -37,7 +37,7 @@ from harness.session.observe import (
 from harness.session.timing import Timing, time_case
 from harness.session.witness import check_witness
 
-__all__ = ["FIRST_CALL", "OnFault", "Settings", "faulty", "verify_case"]
+__all__ = ["FIRST_CALL", "OnFault", "OnPart", "Settings", "faulty", "verify_case"]
 
 FIRST_CALL = "first call"
 """How a detail begins that tells of a cold call over its budget: no failure, but worth a word."""
@@ -46,8 +46,12 @@ OnFault = Callable[[Exception], None]
 """Told the exception behind a failed ``run`` check, with its cause attached."""
 
 
-def _ignore(error: Exception) -> None:
-    """The result says it all."""
+OnPart = Callable[[Verdict], None]
+"""Told what has been found about a case before a step that may never come back."""
+
+
+def _ignore(found: Exception | Verdict) -> None:
+    """The verdict says it all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +71,22 @@ def verify_case(
     devices: Devices,
     settings: Settings,
     on_fault: OnFault = _ignore,
+    on_part: OnPart = _ignore,
 ) -> Verdict:
     """Verify one case and return everything found about it.
 
     A case that breaks its contract gets a failed ``run`` check with one line that says how, and ``on_fault``
     is told the exception; whatever was found before stays. Errors of the harness itself are not caught.
+    ``on_part`` is told what is known before the first call, and again before the case is timed.
     """
     findings = _Findings()
     try:
         findings.declared = declared_by(case)
         subject = _subject(selection, case, findings.declared, settings)
+        on_part(findings.verdict(selection, case, devices))
         _watch(findings, subject, devices.traffic)
         if devices.timing is not None:
+            on_part(findings.verdict(selection, case, devices))
             _time(findings, subject, devices)
     except (CannotTellError, DeviceFaultError, MemoryError, UnavailableError) as error:
         on_fault(error)
@@ -120,6 +128,7 @@ class _Findings:
             sample=timing.sample if timing is not None else None,
             call_time=timing.call_time if timing is not None else None,
             throughput=declared.throughput if declared is not None else None,
+            margin=declared.margin if declared is not None else None,
         )
 
 

@@ -45,6 +45,15 @@ class Reads(Double):
         return x * 2 if float(x[0]) > -1e9 else x
 
 
+class ReadsOutside(Double):
+    """What its budget says nothing about, and only a baseline does."""
+
+    def run(self, inputs, region):
+        outputs = super().run(inputs, region)
+        float(outputs["y"][0])
+        return outputs
+
+
 class Raises(Double):
     def double(self, x):
         raise RuntimeError("cannot double\nthis")
@@ -131,6 +140,7 @@ LEAVES_IN_RUN = One(LeavesInRun(), name="leaves_in_run")
 LEAVES_IN_ORACLE = One(LeavesInOracle(), name="leaves_in_oracle")
 SLEEPS = One(Sleeps(), name="sleeps")
 READS = One(Reads(), name="reads")
+READS_OUTSIDE = One(ReadsOutside())
 RAISES = One(Raises(), name="raises")
 WRONG_SHAPE = One(WrongShape(), name="wrong_shape")
 NOT_A_NUMBER = One(NotANumber(), name="not_a_number")

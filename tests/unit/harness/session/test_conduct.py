@@ -2,9 +2,9 @@ import pytest
 from toy_workload import QUICK, Toy, ToyCase, square_sum
 
 from harness.baseline.diff import Policy
+from harness.baseline.promise import promised_by
 from harness.devices.registry import choose_devices
 from harness.errors import ExitCode
-from harness.model.baseline import Baseline
 from harness.model.outcome import Outcome
 from harness.session import Request, Selection, conduct
 
@@ -52,7 +52,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_passes_nothing():
 
 
 def promised(*selections):
-    return Baseline.of_run(run_of(*selections), "main")
+    return promised_by(run_of(*selections), "main")
 
 
 def test_a_run_that_keeps_the_promise_passes():

@@ -1,0 +1,164 @@
+"""``harness selfcheck``: what this machine can tell apart, before anything is gated on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from harness.benchmark.selfcheck import Plan
+from harness.cli.interruption import termination_as_interrupt
+from harness.cli.options import debug_option, fraction, reports_option
+from harness.devices.registry import DEVICE_NAMES, choose_devices
+from harness.report.files import check_writable
+from harness.report.selfcheck_file import read_self_checks, save_self_checks
+from harness.report.selfcheck_text import print_self_checks
+from harness.session.catalogue import select
+from harness.session.selfcheck import Announcement, self_check
+from harness.units import count_text
+
+__all__ = ["Telling", "selfcheck_command"]
+
+_FEWEST_DECISIONS = 5
+"""None of four says that the true rate is below 53 %: nothing."""
+
+_SAY_EVERY_S = 15.0
+"""Where output is piped, a line per op and four a minute: enough to see that it lives, no flood in a CI log."""
+
+
+@click.command("selfcheck")
+@click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
+@click.option(
+    "--device",
+    "-d",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help=f"Where it is timed: {', '.join(DEVICE_NAMES)}.",
+)
+@click.option(
+    "--seconds",
+    default=4.0,
+    show_default=True,
+    type=click.FloatRange(0.05, 3600),
+    help="Time of one decision, as a gate would take.",
+)
+@click.option(
+    "--decisions",
+    default=20,
+    show_default=True,
+    type=click.IntRange(_FEWEST_DECISIONS, 10_000),
+    help="Decisions of each kind per op: identical code, the slowdown to be found, the smallest found.",
+)
+@click.option(
+    "--find",
+    type=fraction,
+    metavar="PERCENT",
+    default="2%",
+    show_default=True,
+    help="The slowdown that must be found nine times in ten; else the op is inconclusive.",
+)
+@click.option(
+    "--margin",
+    type=fraction,
+    metavar="PERCENT",
+    default="1%",
+    show_default=True,
+    help="How big a change matters to the decisions.",
+)
+@click.option(
+    "--confidence",
+    type=fraction,
+    metavar="PERCENT",
+    default="95%",
+    show_default=True,
+    help="How sure the decisions are.",
+)
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of inputs and order."
+)
+@reports_option
+@debug_option
+def selfcheck_command(
+    *,
+    workloads: tuple[str, ...],
+    device: str,
+    seconds: float,
+    decisions: int,
+    find: float,
+    margin: float,
+    confidence: float,
+    seed: int,
+    reports: Path,
+) -> int:
+    """Time every op beside an identical copy of itself, and beside one made slower by a known amount.
+
+    Says how often identical code raises a false alarm on this machine, and which slowdowns it finds in the given
+    time. The result is kept in selfcheck.json among the reports, and every later report of this machine shows it.
+    """
+    plan = Plan(
+        seconds=seconds,
+        decisions=decisions,
+        find=find,
+        margin=margin,
+        confidence=confidence,
+        seed=seed,
+    )
+    console = Console(highlight=False)
+    check_writable(reports)
+    read_self_checks(reports)  # a damaged file is told now, not after half an hour
+    telling = Telling()
+    with termination_as_interrupt():
+        run = self_check(
+            select(workloads),
+            choose_devices(device),
+            plan,
+            announce=telling.announce,
+            progress=telling.progress,
+        )
+    print_self_checks(run, console, now=datetime.now(UTC).isoformat())
+    if run.checks:
+        kept = save_self_checks(run.environment.hard, run.checks, reports)
+        console.print(f"kept in  {kept}", markup=False, soft_wrap=True)
+    return int(run.exit_code)
+
+
+class Telling:
+    """Says on standard error what will be done, how far it is, and how long it will still take."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = self._said = clock()
+        self._op = ""
+        self._expected = Announcement(ops=0, decisions=0, most_s=0.0)
+
+    def announce(self, expected: Announcement) -> None:
+        """Say how much there is to do; time counts from here."""
+        self._expected, self._started = expected, self._clock()
+        click.echo(
+            f"self-check of {count_text(expected.ops, 'op')}: {count_text(expected.decisions, 'decision')} at most, "
+            f"up to {_span(expected.most_s)}",
+            err=True,
+        )
+
+    def progress(self, op: str, made: int) -> None:
+        """Say how far it is: at once for another op, else four times a minute."""
+        now, total = self._clock(), self._expected.decisions
+        if op == self._op and now - self._said < _SAY_EVERY_S:
+            return
+        self._op, self._said = op, now
+        took = now - self._started
+        left = took / made * (total - made) if made else self._expected.most_s
+        click.echo(f"[{made}/{total}] {op}  {_span(left)} left", err=True)
+
+
+def _span(seconds: float) -> str:
+    """A time to wait, to the minute above two: ``90 s``, ``24 min``, ``2 h 5 min``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -1,0 +1,100 @@
+"""From pairs to a result: what fails, what passes, and what must not be vouched for."""
+
+import random
+
+import pytest
+from toy_workload import Toy, ToyCase
+
+from harness.model.measurement import Sample
+from harness.model.outcome import Outcome
+from harness.session.against.judgement import Criteria, judge
+from harness.session.against.subjects import Record, Subject
+from harness.session.catalogue import Selection
+from harness.session.declared import declared_by
+
+
+def a_record(ratio, *, name="toy", noise=0.005, pairs=8, margin=None, seed=1):
+    """A case whose time is ``ratio`` the baseline's, timed in ``pairs`` processes of 40 rounds."""
+    chance = random.Random(seed)
+    case = ToyCase(name=name, timed=True)
+    if margin is not None:
+        object.__setattr__(case, "margin", margin)
+    workload = Toy(case=case)
+    subject = Subject(
+        target="toys:TOYS",
+        selection=Selection(workload.name, workload, (case,)),
+        case=case,
+        declared=declared_by(case),
+    )
+    record = Record(subject)
+    for _ in range(pairs):
+        base = [1e6 * chance.lognormvariate(0, 0.05) for _ in range(40)]
+        record.samples.append(
+            Sample(
+                call_ns=tuple(each * ratio * chance.lognormvariate(0, noise) for each in base),
+                peer_ns=tuple(base),
+                calls_per_value=3,
+                warmup_calls=10,
+                timer="perf_counter_ns",
+                seed=0,
+            )
+        )
+    return record
+
+
+def judged(*records, **criteria):
+    return judge(records, Criteria(**criteria), paired_with="main @ 1a2b3c4 (git worktree)")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "outcome", "decision"),
+    [
+        (1.10, Outcome.FAILED, "regressed"),
+        (0.90, Outcome.PASSED, "improved"),
+        (1.00, Outcome.PASSED, "unchanged"),
+        (1.01, Outcome.INCONCLUSIVE, "inconclusive"),
+    ],
+)
+def test_the_decision_is_the_outcome(ratio, outcome, decision):
+    result = judged(a_record(ratio))["toys/toy"]
+    assert result.outcome is outcome
+    assert result.summary.startswith(f"{decision}: ")
+
+
+def test_the_evidence_says_what_was_paired_with_what_and_how():
+    result = judged(a_record(1.1), seed=7)["toys/toy"]
+    assert "320 pair ratios, 8 processes, order and layout random, seed 7" in result.evidence
+    assert result.evidence.endswith("paired with main @ 1a2b3c4 (git worktree)")
+
+
+def test_an_unchanged_in_which_a_slowdown_might_have_hidden_is_not_vouched_for():
+    record = a_record(1.0)
+    assert judged(record)["toys/toy"].outcome is Outcome.PASSED
+    blind = judged(record, find=0.0101)["toys/toy"]
+    assert blind.outcome is Outcome.INCONCLUSIVE
+    assert "a slowdown of 1.0 % might have been missed" in blind.summary
+    assert blind.next_step
+
+
+def test_a_case_is_held_to_its_own_margin():
+    assert judged(a_record(1.05))["toys/toy"].outcome is Outcome.FAILED
+    assert judged(a_record(1.05, margin=0.2))["toys/toy"].outcome is Outcome.PASSED
+
+
+def test_a_margin_of_its_own_beyond_what_is_to_be_found_is_said():
+    result = judged(a_record(1.0, margin=0.2), find=0.02)["toys/toy"]
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert "its margin of 20.0 % lets 2.0 % pass" in result.next_step
+
+
+def test_a_case_that_ended_early_is_not_judged():
+    record = a_record(1.5)
+    record.ended = judged(record)["toys/toy"]
+    assert judged(record) == {}
+
+
+def test_processes_stay_marked_in_the_joined_sample():
+    sample = a_record(1.0, pairs=3).sample()
+    assert sample.process_starts == (0, 40, 80)
+    assert len(sample.call_ns) == len(sample.peer_ns) == 120
+    assert sample.warmup_calls == 30
