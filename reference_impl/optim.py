@@ -52,7 +52,9 @@ class SGD:
         if g.shape != p.shape:
             raise ValueError(f"gradient of shape {g.shape} for {parameter!r}")
         if self.weight_decay:
-            g = g + self.weight_decay * p
+            decayed = self.weight_decay * p
+            decayed += g
+            g = decayed
         if self.momentum:
             g = self._with_momentum(parameter, g)
         p -= self.lr * g
@@ -68,5 +70,5 @@ class SGD:
             self._velocity[parameter] = v = g.copy()
         else:
             v *= self.momentum
-            v += (1.0 - self.dampening) * g
+            v += (1.0 - self.dampening) * g if self.dampening else g
         return g + self.momentum * v if self.nesterov else v

@@ -1,11 +1,14 @@
+import hashlib
 import subprocess
 import sys
 import threading
+from importlib.resources import files
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from harness.numerics.tolerance import Tolerance
 from reference_impl.kernels import fused_cpu
 from reference_impl.kernels.task import COMPLAINT
 from reference_impl.oracle.softmax_cross_entropy import softmax_cross_entropy as oracle
@@ -64,6 +67,44 @@ def test_without_numba_the_install_line_is_given():
 def test_every_format_agrees_with_the_oracle(logits_of, labels_of, assert_fused, dtype, shape):
     x, t = logits_of(shape, _dtype(dtype)), labels_of(*shape)
     assert_fused(run(x, t), oracle(x, t), rows=shape[0])
+
+
+# Either side of one cache line, of one vector and several, and of what is summed at a time.
+WIDTHS = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 511, 512, 513, 600)
+
+
+@needs_numba
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("classes", WIDTHS)
+def test_no_class_is_lost_or_counted_twice_where_vectors_end(assert_fused, dtype, classes):
+    x = np.linspace(-1, 1, 3 * classes).reshape(3, classes).astype(_dtype(dtype))
+    t = np.array([0, classes - 1, classes // 2])
+    assert_fused(run(x, t, reduction="none"), oracle(x, t, reduction="none"))
+
+
+@needs_numba
+@pytest.mark.parametrize("spread", [0.1, 4.0, 100.0])
+@pytest.mark.parametrize("shape", [(1, 5), (64, 10), (256, 101), (128, 1000), (8, 32000)], ids=str)
+def test_errors_are_at_most_half_of_what_this_project_tolerates(
+    logits_of, labels_of, shape, spread
+):
+    (rows, classes), x = shape, logits_of(shape, np.float32, spread=spread)
+    t = labels_of(rows, classes)
+    got, truth = run(x, t), oracle(x, t)
+    for name, length, scale in (("loss", x.size, 1.0), ("gradient", classes, 1 / rows)):
+        plain = {"dtype": "float32", "reduction_length": length, "scale": scale}
+        tolerance, expected = Tolerance.from_plain(plain, output=name), getattr(truth, name)
+        room = tolerance.absolute + tolerance.relative * np.abs(expected)
+        assert (np.abs(got[name] - expected) / room).max() < 0.5
+
+
+@needs_numba
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("rest", [[], [-INF], [-INF] * 100], ids=len)
+def test_where_only_one_class_is_possible_loss_and_gradient_are_zero(dtype, rest):
+    got = run(np.array([[3.7, *rest]], _dtype(dtype)), np.array([0]))
+    assert got["loss"] == 0
+    assert not got["gradient"].any()
 
 
 @needs_numba
@@ -206,6 +247,57 @@ def test_calls_from_several_threads_do_not_disturb_one_another(labels_of):
 
 
 @needs_numba
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [w for w in WIDTHS if w >= 16])
+def test_where_and_how_a_gradient_is_written_changes_no_bit_of_it_and_none_beside_it(
+    labels_of, dtype, classes
+):
+    from reference_impl.kernels import fused_cpu_loops as loops
+
+    x = np.random.default_rng(0).standard_normal((9, classes), dtype=dtype)
+    t = labels_of(9, classes)
+    t[[2, 5, 6]], t[7] = -100, classes  # rows that are written at once, and one bad
+    bits, losses = x.view(f"i{x.itemsize}"), np.empty(9, dtype)
+    expected = run(x, t, reduction="none", ignore_index=-100)["gradient"]
+    for offset in (0, 1, 5, 16):
+        for is_streaming in (False, True):
+            memory = np.full(x.size + offset + 70, 7, dtype)
+            out = memory[offset : offset + x.size].reshape(x.shape)
+            rows = (x, bits, t, losses, out, 0, 9, 1.0, True, -100, is_streaming)
+            assert loops.float_rows(*rows) == 7
+            np.testing.assert_array_equal(out, expected)
+            assert (np.delete(memory, slice(offset, offset + x.size)) == 7).all()
+
+
+@needs_numba
+@pytest.mark.parametrize("classes", [10, 64, 1000, 1027])
+def test_in_place_as_beside_the_logits_with_rows_of_every_kind(labels_of, classes):
+    rows = 7 * 2**20 // (4 * classes) if classes > 64 else 99
+    x = np.random.default_rng(0).standard_normal((rows, classes), dtype=np.float32)
+    t = labels_of(rows, classes)
+    t[::3], t[::7] = -100, -1
+    expected = run(x, t, ignore_index=-100)["gradient"]
+    np.testing.assert_array_equal(
+        run(x.copy(), t, ignore_index=-100, gradient="in place")["gradient"], expected
+    )
+
+
+@needs_numba
+@pytest.mark.parametrize("rows", [9, 1800])
+def test_arrays_at_odd_addresses_are_read_and_written(labels_of, rows):
+    x = np.random.default_rng(0).standard_normal((rows, 1000), dtype=np.float32)
+    t = labels_of(rows, 1000)
+    odd_x, odd_out = (np.zeros(x.nbytes + 1, np.uint8)[1:].view(np.float32) for _ in range(2))
+    odd_x, odd_out = odd_x.reshape(x.shape), odd_out.reshape(x.shape)
+    odd_x[...] = x
+    loss = np.zeros(1, np.float32)
+    fused_cpu.forward_backward(odd_x, t, loss_out=loss, gradient_out=odd_out)
+    expected = run(x, t)
+    np.testing.assert_array_equal(odd_out, expected["gradient"])
+    assert loss == expected["loss"]
+
+
+@needs_numba
 @pytest.mark.parametrize("offset", [0, 1, 5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_gradient_past_the_caches_is_the_same_wherever_it_lies(labels_of, dtype, offset):
@@ -273,6 +365,27 @@ def test_every_exponential_is_within_its_error():
         # Dividing by the sum rounds twice more.
         assert off[x[1:] >= near].max() < 3
         assert off.max() < 7
+
+
+@needs_numba
+def test_the_float32_exponential_needs_each_term_of_its_series():
+    from reference_impl.kernels import fused_cpu_loops as loops
+
+    r = np.linspace(-np.log(2) / 2, np.log(2) / 2, 10_001)
+    off = [
+        np.abs(np.polyval(np.array(series, float), r) / np.exp(r) - 1).max()
+        for series in (loops._SERIES32, loops._SERIES32[1:])
+    ]
+    assert off[0] < 1.3e-7 < 1e-5 < off[1]
+
+
+@needs_numba
+def test_the_loops_change_with_the_lanes_so_that_numba_compiles_them_anew():
+    from reference_impl.kernels import fused_cpu_loops as loops
+
+    text = files("reference_impl.kernels").joinpath("lanes.py").read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert digest == loops.LANES_DIGEST, f"write {digest!r} into fused_cpu_loops.py"
 
 
 def test_what_the_kernel_is_not_written_for_is_told_from_what_it_is():

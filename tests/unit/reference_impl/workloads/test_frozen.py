@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from reference_impl.workloads import frozen_mlp, frozen_softmax_cross_entropy
+from reference_impl.workloads import frozen_mlp, frozen_mnist_cnn, frozen_softmax_cross_entropy
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,9 @@ from reference_impl.workloads import frozen_mlp, frozen_softmax_cross_entropy
     [
         (frozen_softmax_cross_entropy, "3bdc1562f5f8a64a"),
         (frozen_mlp, "3604b342009d7788"),
+        (frozen_mnist_cnn, "66f0e25a85281485"),
     ],
-    ids=["softmax_cross_entropy", "mlp"],
+    ids=["softmax_cross_entropy", "mlp", "mnist_cnn"],
 )
 def test_the_text_of_a_yardstick_is_the_one_its_ratios_were_measured_with(
     yardstick: ModuleType, digest: str
