@@ -1,0 +1,3 @@
+"""The share of extra work that the ops do in this tree."""
+
+EXTRA = 0.0

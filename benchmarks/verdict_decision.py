@@ -1,0 +1,94 @@
+"""One decision on speed: ``harness compare --against HEAD`` in a repository whose working tree does other work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from verdict_ops import true_ratio
+
+from harness.baseline.throughput import THROUGHPUT_CHECK
+from harness.model.verdict import Verdict
+from harness.report.json import read_run
+from harness.stats.change import compare_pairs
+
+CONFIDENCE = 0.95
+HERE = Path(__file__).resolve().parent
+EXTRA_WORK = '"""The share of extra work that the ops do in this tree."""\n\nEXTRA = {extra}\n'
+
+
+def decide(
+    op: str, *, candidate: float, baseline: float, seconds: float, seed: int
+) -> Mapping[str, Any]:
+    """Measure the op with one share of extra work beside it with another, and decide."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository = _repository(Path(folder) / "ops", candidate=candidate, baseline=baseline)
+        began = time.perf_counter()
+        status = _compared(repository, op, seconds, seed)
+        took = time.perf_counter() - began
+        (written,) = (repository / "reports").glob("*/run.json")
+        (verdict,) = read_run(written).verdicts
+    return {
+        **_figures(verdict),
+        "truth": true_ratio(op, candidate=candidate, baseline=baseline),
+        "exit": status,
+        "took_s": took,
+        "load": os.getloadavg()[0],
+    }
+
+
+def _figures(verdict: Verdict) -> Mapping[str, Any]:
+    (speed,) = (result for result in verdict.checks if result.check == THROUGHPUT_CHECK)
+    sample = verdict.sample
+    assert sample is not None, speed.summary
+    at_all = compare_pairs(
+        sample.call_ns,
+        sample.peer_ns,
+        margin=0.0,
+        confidence=CONFIDENCE,
+        process_starts=sample.process_starts,
+    )
+    assert at_all.ratio is not None, at_all.reason
+    return {
+        "decision": speed.summary.partition(":")[0],
+        "outcome": speed.outcome.value,
+        "at_all": at_all.decision.value,
+        "ratio": at_all.ratio.value,
+        "low": at_all.ratio.low,
+        "high": at_all.ratio.high,
+        "pairs": len(sample.call_ns),
+        "processes": len(sample.process_starts),
+        "call_ms": median(sample.peer_ns) / 1e6,
+    }
+
+
+def _repository(folder: Path, *, candidate: float, baseline: float) -> Path:
+    """A commit that does the baseline's work, under a working tree that does the candidate's."""
+    folder.mkdir()
+    shutil.copy(HERE / "verdict_ops.py", folder)
+    (folder / "extra_work.py").write_text(EXTRA_WORK.format(extra=baseline))
+    (folder / ".gitignore").write_text("reports/\n__pycache__/\n")
+    identity = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "baseline"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    (folder / "extra_work.py").write_text(EXTRA_WORK.format(extra=candidate))
+    return folder
+
+
+def _compared(repository: Path, op: str, seconds: float, seed: int) -> int:
+    command = [
+        *(sys.executable, "-m", "harness", "compare", "--against", "HEAD"),
+        *(f"verdict_ops:WORKLOAD/{op}", "--seconds", str(seconds), "--seed", str(seed)),
+    ]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1, 4):
+        raise RuntimeError(done.stderr)
+    return done.returncode
