@@ -20,8 +20,17 @@ from harness.model.event import (
     SyncKind,
     Transfer,
 )
-from harness.model.measurement import Estimate, Sample, Throughput
+from harness.model.measurement import (
+    SPEED_PROBABILITIES,
+    CopyBandwidth,
+    CopyRate,
+    Estimate,
+    Sample,
+    Speed,
+    Throughput,
+)
 from harness.model.outcome import Evidence, Outcome
+from harness.model.selfcheck import Injection, SelfCheck
 from harness.model.trace import Trace, TrafficCounts
 from harness.model.traffic import TrafficLine, traffic_lines
 from harness.model.verdict import CheckResult, Run, TrafficRecord, Verdict
@@ -197,6 +206,32 @@ def a_sample(
     )
 
 
+def a_speed(
+    *,
+    call_ns: float = 1.25e6,
+    relative: float | None = None,
+    spread: float = 0.01,
+    rounds: int = 200,
+    timer: str = "perf_counter_ns",
+    commit: str | None = "0123456789abcdef",
+    created: str = "2025-11-30T16:50:00+00:00",
+) -> Speed:
+    """A speed with this median and this relative distance to its extremes; with a peer where ``relative`` is given."""
+    steps = [1 + spread * (2 * place - 1) for place in SPEED_PROBABILITIES]
+    return Speed(
+        timer=timer,
+        rounds=rounds,
+        calls_per_value=4,
+        seed=0,
+        call_ns=tuple(call_ns * step for step in steps),
+        worth=float(rounds),
+        relative=() if relative is None else tuple(relative * step for step in steps),
+        relative_worth=0.0 if relative is None else float(rounds),
+        commit=commit,
+        created=created,
+    )
+
+
 def an_estimate(*, value: float = 1.25e6, low: float = 1.2e6, high: float = 1.3e6) -> Estimate:
     return Estimate(value=value, low=low, high=high, confidence=0.95)
 
@@ -248,6 +283,8 @@ def a_run(
     baseline: str | None = None,
     command: str = "harness run",
     notes: tuple[str, ...] = (),
+    copy_bandwidth: CopyBandwidth | None = None,
+    self_checks: tuple[SelfCheck, ...] = (),
 ) -> Run:
     """A run of exactly these verdicts, which may be none."""
     return Run(
@@ -262,4 +299,68 @@ def a_run(
         baseline=baseline,
         notes=notes,
         duration_s=12.3,
+        copy_bandwidth=copy_bandwidth,
+        self_checks=self_checks,
+    )
+
+
+def a_copy_bandwidth(
+    *,
+    before: float = 20e9,
+    after: float | None = 20e9,
+    device: str = "cpu",
+    usual: float = 0.95,
+) -> CopyBandwidth:
+    """The best copies before and after a run in bytes per second; the medians are ``usual`` of that."""
+    rates = [
+        None if best is None else CopyRate(best=best, median=best * usual, copies=7)
+        for best in (before, after)
+    ]
+    assert rates[0] is not None
+    return CopyBandwidth(device=device, size_bytes=64 << 20, before=rates[0], after=rates[1])
+
+
+def a_self_check(
+    *,
+    key: str = "softmax_cross_entropy/4096x1000-float32",
+    outcome: Outcome = Outcome.PASSED,
+    created: str = "2025-11-30T13:20:00+00:00",
+    false_alarms: int = 0,
+    injections: tuple[Injection, ...] | None = None,
+    smallest: float | None = 0.014,
+    estimated: float | None = 0.0138,
+    summary: str = "0 false alarms in 20 decisions (rate below 13.9 %)",
+    next_step: str = "",
+    device: str = "cpu",
+) -> SelfCheck:
+    """A self-check that found 2 % in 19 of 20 and 1.4 % in 18 of 20, three and a half hours before ``a_run``."""
+    found = (
+        Injection(slowdown=0.014, found=18, decisions=20, measured=0.0139),
+        Injection(slowdown=0.02, found=19, decisions=20, measured=0.0203),
+    )
+    return SelfCheck(
+        key=key,
+        parameters={"dtype": "float32"},
+        device=device,
+        created=created,
+        seed=0,
+        seconds=4.0,
+        margin=0.01,
+        confidence=0.95,
+        find=0.02,
+        outcome=outcome,
+        summary=summary,
+        next_step=next_step,
+        timer="perf_counter_ns",
+        call_ns=1.25e6,
+        decisions=20,
+        false_alarms=false_alarms,
+        false_alarm_bound=0.139,
+        ratios=(0.999, 1.001),
+        spread=0.0014,
+        pairs=400,
+        injections=found if injections is None else injections,
+        smallest=smallest,
+        estimated=estimated,
+        computed=0.0131,
     )

@@ -123,14 +123,12 @@ def refuse_excuse(
 
 def tell(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Put what the limits came to on the report of the call, where its outcome does not already say it."""
-    result = result_of(item)
-    if result is None:
-        return
     if ended_by_plugin(item, call):
         if report.skipped and isinstance(report.longrepr, tuple):
             report.longrepr = _skipped_at(item, report.longrepr[2])
         return
-    if result.outcome in (Outcome.PASSED, Outcome.FAILED):
+    result = result_of(item)
+    if result is not None and result.outcome in (Outcome.PASSED, Outcome.FAILED):
         report.sections.append(("harness: limit_transfers", result_text(result)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from harness.pytest_plugin.enforcement import ended_by_plugin, result_of
 from harness.pytest_plugin.fixtures import RECORDER
 from harness.pytest_plugin.marks import marked_budget, misuse
 from harness.pytest_plugin.settings import MARK
+from harness.pytest_plugin.speed_enforcement import FINDINGS, TIMED, is_timed
 from harness.pytest_plugin.watching import Watch, watch_of
 
 __all__ = ["entry"]
@@ -27,7 +28,7 @@ def entry(
 ) -> Mapping[str, Any] | None:
     """The ``Verdict`` of this phase of a test as built-in types; ``None`` when there is nothing to tell.
 
-    The call of every traced test has one. A setup or teardown has one only when it did not go well, so
+    The call of every traced or timed test has one. A setup or teardown has one only when it did not go well, so
     that no marked test is missing from the report.
     """
     marked = item.get_closest_marker(MARK) is not None
@@ -35,11 +36,12 @@ def entry(
     traced = marked or (recorder is not None and recorder.used)
     in_call = report.when == "call"
     uneventful = report.passed or (report.when == "teardown" and report.skipped)
-    if not traced or (uneventful and not in_call):
+    timed = is_timed(item)
+    if not (traced or timed) or (uneventful and not in_call):
         return None
     import msgspec
 
-    watch = watch_of(item.config) if recorder is not None else None
+    watch = watch_of(item.config) if traced and recorder is not None else None
     module, _, name = item.nodeid.partition("::")
     verdict = Verdict(
         workload=module,
@@ -49,6 +51,8 @@ def entry(
         traffic_device=watch.device.name if watch is not None else "",
         traffic=_record(item, report, watch) if in_call and watch is not None else None,
     )
+    if timed and in_call:
+        verdict = _with_speed(verdict, item)
     plain: Mapping[str, Any] = msgspec.to_builtins(verdict)
     return plain
 
@@ -62,24 +66,50 @@ def _checks(
     """The test's own end, the positive control and the result: together as bad as pytest says the test is."""
     by_plugin = ended_by_plugin(item, call)
     own = _own(report, by_limits=by_plugin)
-    result = result_of(item)
+    results = _results(item)
     control = watch.control if watch is not None else None
-    if report.skipped and not _is_inconclusive(result, by_plugin=by_plugin):
-        found = [check for check in (control, result) if check is not None]
+    if report.skipped and not _is_inconclusive(results, by_plugin=by_plugin):
+        found = [check for check in (control, *results) if check is not None]
         return (own, *(_excused(check, report) for check in found if check.outcome in _CERTAIN))
     checks = [own] if control is None else [own, control]
     # what else was judged of a test that ended early says nothing about the part that did not run
-    if result is not None and (by_plugin or report.passed or result.outcome is Outcome.FAILED):
-        checks.append(result)
+    told = by_plugin or report.passed
+    checks += [result for result in results if told or result.outcome is Outcome.FAILED]
     return tuple(checks)
+
+
+def _results(item: pytest.Item) -> tuple[CheckResult, ...]:
+    """What the limits on traffic and on slowdown came to."""
+    traffic = result_of(item)
+    speeds = [finding.result for finding in item.stash.get(FINDINGS, ())]
+    return (*([traffic] if traffic is not None else []), *speeds)
+
+
+def _with_speed(verdict: Verdict, item: pytest.Item) -> Verdict:
+    """The verdict with what was timed, where it was."""
+    timed = item.stash.get(TIMED, None)
+    if timed is None or not timed.samples:
+        return verdict
+    from harness.pytest_plugin.speed_findings import work_of
+    from harness.pytest_plugin.speed_marks import speed_limits
+    from harness.stats.bootstrap import median_interval
+
+    sample = timed.samples[0]
+    return replace(
+        verdict,
+        timing_device=timed.device,
+        sample=sample,
+        call_time=median_interval(sample.call_ns),
+        throughput=work_of(speed_limits(item)),
+    )
 
 
 _CERTAIN = (Outcome.PASSED, Outcome.FAILED)
 
 
-def _is_inconclusive(result: CheckResult | None, *, by_plugin: bool) -> bool:
+def _is_inconclusive(results: Sequence[CheckResult], *, by_plugin: bool) -> bool:
     """Whether a test was skipped for want of an answer, where the user chose that."""
-    return by_plugin and result is not None and result.outcome is Outcome.INCONCLUSIVE
+    return by_plugin and any(result.outcome is Outcome.INCONCLUSIVE for result in results)
 
 
 def _excused(check: CheckResult, report: pytest.TestReport) -> CheckResult:

@@ -11,6 +11,19 @@ from harness.pytest_plugin.ledger import ENTRY
 from harness.pytest_plugin.outcomes import Failed, Skipped
 from harness.pytest_plugin.reporting import Reporting
 from harness.pytest_plugin.settings import MARK, SETTINGS, add_options, read_settings
+from harness.pytest_plugin.speed_enforcement import (
+    SpeedLimits,
+    forget_speed,
+    has_limits,
+    is_timed,
+    speed_sections,
+)
+from harness.pytest_plugin.speed_settings import (
+    SPEED_MARK,
+    SPEED_SETTINGS,
+    add_speed_options,
+    read_speed_settings,
+)
 
 __all__ = [
     "pytest_addoption",
@@ -29,6 +42,7 @@ _JUDGED = pytest.StashKey[tuple[pytest.Mark, ...]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
+    add_speed_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,9 +53,32 @@ def pytest_configure(config: pytest.Config) -> None:
         "because='...'): fail the test when its device work copies or waits more than this. "
         "Only what is named is limited; a reason is required.",
     )
+    config.addinivalue_line(
+        "markers",
+        f"{SPEED_MARK}(peer=frozen_op, margin='1%', because='...', renamed_from='...', unit='samples', "
+        "units_per_call=1, bytes_per_call=0, seconds=4): fail the test when the call it hands to the `benchmark` "
+        "fixture is slower than that of the frozen peer, or than the baseline has it, by more than the margin.",
+    )
     config.stash[SETTINGS] = read_settings(config)
+    config.stash[SPEED_SETTINGS] = read_speed_settings(config)
+    config.pluginmanager.register(SpeedLimits(config), "harness-speed")
     if not hasattr(config, "workerinput"):
+        _check_baseline(config)
         config.pluginmanager.register(Reporting(config), "harness-reporting")
+
+
+def _check_baseline(config: pytest.Config) -> None:
+    """Refuse a baseline that cannot be read before hours of tests are held against it."""
+    path = config.stash[SPEED_SETTINGS].baseline
+    if path is None:
+        return
+    from harness.errors import HarnessError
+    from harness.pytest_plugin.stored import stored_of
+
+    try:
+        stored_of(config, path)
+    except HarnessError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,12 +90,14 @@ def pytest_make_collect_report(
     marked = [
         node
         for node in report.result or ()
-        if isinstance(node, pytest.Item) and node.get_closest_marker(MARK) is not None
+        if isinstance(node, pytest.Item) and (has_limits(node) or _is_marked(node))
     ]
     if marked:
         from harness.pytest_plugin.marks import misuse
+        from harness.pytest_plugin.speed_marks import speed_misuse
 
-        problems = dict.fromkeys(text for item in marked if (text := misuse(item)) is not None)
+        found = (text for item in marked for text in (misuse(item), speed_misuse(item)))
+        problems = dict.fromkeys(text for text in found if text is not None)
         if problems:
             report.outcome = "failed"
             report.longrepr = "\n".join(problems)
@@ -70,7 +109,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Make the device of a marked test; tests that are skipped never get here."""
     if _JUDGED in item.stash:  # of a run before this one
         del item.stash[_JUDGED]
-    if item.get_closest_marker(MARK) is not None:
+    if _is_marked(item):
         from harness.pytest_plugin.enforcement import prepare
 
         prepare(item)
@@ -118,7 +157,7 @@ def pytest_runtest_makereport(
     """Add what was found to the report, once xfail and the like have had their say."""
     report = yield
     mine = call.excinfo is not None and isinstance(call.excinfo.value, Failed | Skipped)
-    if mine or _is_traced(item):
+    if mine or _is_traced(item) or is_timed(item):
         from harness.pytest_plugin.enforcement import forget, refuse_excuse, tell
         from harness.pytest_plugin.entries import entry
 
@@ -127,13 +166,20 @@ def pytest_runtest_makereport(
             return report
         if report.when == "call":
             tell(item, call, report)
+            if not mine:
+                report.sections.extend(speed_sections(item))
         found = entry(item, call, report)
         if found is not None:
             vars(report)[ENTRY] = found
         if report.when == "teardown":
             forget(item)
+            forget_speed(item)
     return report
 
 
 def _is_traced(item: pytest.Item) -> bool:
-    return RECORDER in item.stash or item.get_closest_marker(MARK) is not None
+    return RECORDER in item.stash or _is_marked(item)
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker(MARK) is not None

@@ -10,7 +10,7 @@ import os
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,11 +20,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.errors import OutputError
+from harness.pytest_plugin.speed_settings import SPEED_CHECKS
 
 if TYPE_CHECKING:
+    from harness.model.event import Site
+    from harness.model.outcome import Outcome
     from harness.model.verdict import CheckResult, Run, Verdict
 
-__all__ = ["ENTRY", "Ledger"]
+__all__ = ["ENTRY", "Ledger", "write_report", "write_whole"]
 
 ENTRY = "harness_entry"
 """The attribute of a test's report that holds its entry: a ``Verdict`` as built-in types."""
@@ -36,6 +39,7 @@ class Ledger:
     def __init__(self, started: datetime) -> None:
         self.started = started
         self._verdicts: dict[str, Verdict] = {}
+        self._sites: dict[str, tuple[str, int, str]] = {}
         self._failed_subtests: Counter[str] = Counter()
         self._lost: list[str] = []
 
@@ -63,15 +67,41 @@ class Ledger:
         if report.when == "teardown" and before is not None:
             verdict = replace(before, checks=(*before.checks, *verdict.checks))
         self._verdicts[report.nodeid] = verdict
+        file, line, name = report.location
+        self._sites[verdict.key] = (file, (line or 0) + 1, name)
 
-    def run(self, config: pytest.Config) -> Run:
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What was found so far, in the order in which the tests ended."""
+        return tuple(self._verdicts.values())
+
+    @property
+    def sites(self) -> Mapping[str, Site]:
+        """Where each test is written, by ``Verdict.key``."""
+        from harness.model.event import Site
+
+        return {key: Site(*place) for key, place in self._sites.items()}
+
+    def run(
+        self,
+        config: pytest.Config,
+        *,
+        checks: Sequence[CheckResult] = (),
+        notes: Sequence[str] = (),
+        baseline: str | None = None,
+    ) -> Run:
         """Everything gathered, as the record that reports are made of."""
         import harness
         from harness.environment import fingerprint
+        from harness.environment.pynvml import gpu_facts
         from harness.model.verdict import Run
 
-        verdicts = tuple(self._verdicts.values())
-        devices = list(dict.fromkeys(verdict.traffic_device for verdict in verdicts))
+        verdicts = self.verdicts
+        names = [verdict.traffic_device for verdict in verdicts]
+        names += [verdict.timing_device for verdict in verdicts if verdict.timing_device]
+        once = "A test body runs once, so its counts were not held against a repeated run."
+        traced = any(verdict.traffic is not None for verdict in verdicts)
+        devices = list(dict.fromkeys(names))
         now = datetime.now(UTC)
         return Run(
             run_id=self.started.strftime("%Y%m%dT%H%M%S")
@@ -80,27 +110,29 @@ class Ledger:
             command=shlex.join(["pytest", *(str(part) for part in config.invocation_params.args)]),
             harness_version=harness.__version__,
             seed=0,
-            environment=fingerprint(devices, repository=config.rootpath),
+            environment=fingerprint(devices, repository=config.rootpath, more=[gpu_facts]),
             verdicts=verdicts,
-            checks=tuple(_lost(text) for text in self._lost),
-            notes=("A test body runs once, so its counts were not held against a repeated run.",),
+            checks=(*(_lost(text) for text in self._lost), *checks),
+            baseline=baseline,
+            notes=(*([once] if traced else []), *notes),
             duration_s=(now - self.started).total_seconds(),
         )
 
     def summary(self) -> Iterator[str]:
         """How many tests ended how, and on what evidence, in a line or two; nothing when none was traced."""
-        from harness.model.outcome import Outcome
         from harness.units import count_text
 
         for text in self._lost:
             yield f"what one test did is not known: {text}"
-        if not self._verdicts:
-            return
-        ended = Counter(verdict.outcome for verdict in self._verdicts.values())
-        counts = ", ".join(
-            f"{ended[outcome]:,} {outcome.value}" for outcome in Outcome if ended[outcome]
-        )
-        yield f"{count_text(len(self._verdicts), 'traced test')}: {counts}"
+        traced = [verdict for verdict in self.verdicts if not _only_timed(verdict)]
+        if traced:
+            ended = Counter(verdict.outcome for verdict in traced)
+            yield f"{count_text(len(traced), 'traced test')}: {_counts(ended)}"
+        speeds = [speed for verdict in self.verdicts for speed in _speeds(verdict)]
+        if speeds:
+            judged = Counter(speed.outcome for speed in speeds)
+            yield f"{count_text(len(speeds), 'comparison of speed', plural='comparisons of speed')}: {_counts(judged)}"
+        yield from _shown(self.verdicts)
         evidence = Counter(
             result.evidence
             for verdict in self._verdicts.values()
@@ -115,15 +147,55 @@ def write_report(run: Run, path: Path) -> None:
     """Write the HTML report whole or not at all; ``OutputError`` when it cannot be written."""
     from harness.report.html import render_html
 
+    write_whole(render_html(run).encode(), path)
+
+
+def write_whole(data: bytes, path: Path) -> None:
+    """Write a file whole or not at all; ``OutputError`` when it cannot be written."""
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
-        unfinished.write_text(render_html(run), encoding="utf-8")
+        unfinished.write_bytes(data)
         os.replace(unfinished, path)
     except OSError as error:
         raise OutputError(f"{path} was not written: {error.strerror or error}") from None
     finally:
         with suppress(OSError):  # what could not be created cannot be removed; that has been told
             unfinished.unlink(missing_ok=True)
+
+
+_MOST_SHOWN = 5
+"""Raw comparisons in the terminal; the report has all."""
+
+
+def _counts(ended: Counter[Outcome]) -> str:
+    from harness.model.outcome import Outcome
+
+    return ", ".join(f"{ended[each]:,} {each.value}" for each in Outcome if ended[each])
+
+
+def _speeds(verdict: Verdict) -> list[CheckResult]:
+    return [check for check in verdict.checks if check.check in SPEED_CHECKS]
+
+
+def _only_timed(verdict: Verdict) -> bool:
+    """Whether nothing of a test was about its traffic."""
+    return not verdict.traffic_device and bool(_speeds(verdict) or verdict.sample)
+
+
+def _shown(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What was seen of speed and decided nothing, a line each."""
+    from harness.model.outcome import Outcome
+    from harness.units import count_text
+
+    lines = [
+        f"{verdict.workload}::{verdict.case}: {check.summary}"
+        for verdict in verdicts
+        for check in _speeds(verdict)
+        if check.outcome is Outcome.SKIPPED
+    ]
+    yield from lines[:_MOST_SHOWN]
+    if len(lines) > _MOST_SHOWN:
+        yield f"and {count_text(len(lines) - _MOST_SHOWN, 'more comparison')} that decided nothing"
 
 
 def _subtests(failed: int) -> CheckResult:

@@ -117,6 +117,11 @@ class Recorder:
             return False
         return any(body.entered[region] for body in self._bodies)
 
+    @property
+    def recording(self) -> bool:
+        """Whether the probe is watching now."""
+        return self._segment is not None
+
     def begin_call(self, *, records_body: bool) -> None:
         """Start over: a plugin may repeat the call of a test without setting it up again.
 

@@ -17,6 +17,8 @@ __all__ = [
     "Inconclusive",
     "Settings",
     "add_options",
+    "check_writable",
+    "chosen",
     "device_name_is_known",
     "read_settings",
 ]
@@ -59,7 +61,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--harness-inconclusive", metavar="fail|skip", help=f"{inconclusive}.")
     group.addoption("--harness-report", metavar="FILE.html", help=f"{report}.")
     parser.addini("harness_device", f"{device}.", default="auto")
-    parser.addini("harness_inconclusive", f"{inconclusive}.", default=Inconclusive.FAIL.value)
+    parser.addini("harness_inconclusive", f"{inconclusive}.", default="")
     parser.addini("harness_report", f"{report}, relative to the root folder.", default="")
 
 
@@ -82,7 +84,7 @@ def device_name_is_known(name: str) -> bool:
 
 
 def _device(config: pytest.Config) -> str:
-    name, source = _chosen(config, "device")
+    name, source = chosen(config, "device")
     if not device_name_is_known(name):
         raise pytest.UsageError(
             f"{source}: unknown device {name!r}; use auto, simulated, cpu or cuda:N"
@@ -91,7 +93,9 @@ def _device(config: pytest.Config) -> str:
 
 
 def _inconclusive(config: pytest.Config) -> Inconclusive:
-    name, source = _chosen(config, "inconclusive")
+    name, source = chosen(config, "inconclusive")
+    if not name and not source.startswith("--"):
+        return Inconclusive.FAIL
     try:
         return Inconclusive(name)
     except ValueError:
@@ -100,7 +104,7 @@ def _inconclusive(config: pytest.Config) -> Inconclusive:
 
 
 def _report(config: pytest.Config) -> Path | None:
-    name, source = _chosen(config, "report")
+    name, source = chosen(config, "report")
     if not name:
         return None
     if not name.lower().endswith(_REPORT_SUFFIXES):
@@ -110,11 +114,12 @@ def _report(config: pytest.Config) -> Path | None:
     folder = config.invocation_params.dir if on_command_line else config.rootpath
     path = Path(os.path.abspath(folder / name))
     if not hasattr(config, "workerinput"):
-        _check_writable(path, source)
+        check_writable(path, source)
     return path
 
 
-def _check_writable(path: Path, source: str) -> None:
+def check_writable(path: Path, source: str) -> None:
+    """See that a file can be written, before hours of tests go into it; ``pytest.UsageError`` when not."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
@@ -129,9 +134,9 @@ def _check_writable(path: Path, source: str) -> None:
         ) from None
 
 
-def _chosen(config: pytest.Config, name: str) -> tuple[str, str]:
+def chosen(config: pytest.Config, name: str) -> tuple[str, str]:
     """The value of an option and where it was given, for the error message."""
     on_command_line = config.getoption(f"harness_{name}")
     if on_command_line is not None:
-        return str(on_command_line), f"--harness-{name}"
+        return str(on_command_line), f"--harness-{name.replace('_', '-')}"
     return str(config.getini(f"harness_{name}")), f"ini option harness_{name}"

@@ -29,9 +29,19 @@ _MOST_CASES = 20
 _LONGEST_LABEL, _SHORTEST_LABEL = 40, 12
 """A case with its shape, dtype and labels, and what is left of its name on the narrowest terminal."""
 
-_HEADINGS = ("case", "values", "D2H", "H2D", "syncs", "call time", "interval", "throughput")
+_HEADINGS = (
+    "case",
+    "values",
+    "D2H",
+    "H2D",
+    "syncs",
+    "call time",
+    "interval",
+    "throughput",
+    "bandwidth",
+)
 _COUNTED = tuple(list(COLUMNS.values()).index(name) for name in ("D2H", "H2D", "syncs"))
-_LEFT_OUT_FIRST = ("interval", "throughput", "call time")
+_LEFT_OUT_FIRST = ("interval", "bandwidth", "throughput", "call time")
 """What a narrow terminal does without: the report has all of it, and none of it decides a case."""
 
 _BETWEEN = "  "
@@ -101,8 +111,9 @@ def _cells(case: CaseView) -> tuple[str, ...]:
     marks = [check.mark for check in case.values]
     values = max(marks, key=lambda mark: mark.severity).sign if marks else ""
     label = shortened(case.case, limit=_LONGEST_LABEL)
-    rate = case.rates[0] if case.rates else ""
-    return (label, values, *_whole_call(case.traffic), case.call_time, case.interval, rate)
+    rate, bandwidth = case.rates[:1], case.rates[1:]
+    times = (case.call_time, case.interval, "".join(rate), ", ".join(bandwidth))
+    return (label, values, *_whole_call(case.traffic), *times)
 
 
 def _whole_call(traffic: RecordView | None) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from harness.report.layout import Line, Span, cell_width, padded, sentence, wrap
 from harness.report.table import case_table, marked
 from harness.report.view.comparison import Comparison
 from harness.report.view.page import Page, build_page
+from harness.report.view.selfcheck import self_check_text
 from harness.report.view.steps import Step
 from harness.report.wording import encodable
 from harness.units import count_text
@@ -73,6 +74,7 @@ def _everything(page: Page, width: int | None) -> Iterator[Line]:
     yield from case_table(page.cases, width)
     yield from _comparisons(page.comparisons)
     yield from _steps(page.steps)
+    yield from _machine(page)
     yield from _notes(page.notes)
 
 
@@ -134,6 +136,16 @@ def _failure_line(text: str) -> Line:
     label = _LABELLED.match(text)
     start = label.end() if label else 0
     return sentence(f"     {text[:start]}", text[start:])
+
+
+def _machine(page: Page) -> Iterator[Line]:
+    """How fast it copies and what it can tell apart, where something was timed."""
+    if page.copies or page.self_check is not None:
+        yield _BLANK
+    if page.copies:
+        yield sentence("copy bandwidth  ", page.copies)
+    if page.self_check is not None:
+        yield sentence("self-check      ", self_check_text(page.self_check))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[Line]:

@@ -200,7 +200,7 @@ def test_saving_without_a_run_says_what_to_do(baselines):
         lambda text: text[: len(text) // 2],
         lambda text: "",
         lambda text: '{"benchmarks": [], "machine_info": {}}',
-        lambda text: text.replace('"schema_version": 1', '"schema_version": 99'),
+        lambda text: text.replace('"schema_version": 2', '"schema_version": 99'),
         lambda text: text.replace('"d2h": 0', '"d2h": -1'),
         lambda text: text.replace('"d2h": 0', '"d2h": 7'),
     ],
@@ -255,6 +255,86 @@ def test_replacing_a_baseline_by_fewer_cases_is_refused_unless_they_may_go(run_i
     assert "would lose 1 case (also_double/small)" in one_error_line(done)
     assert "also_double/small" in baselines("show", "main").stdout
     assert baselines("save", "main", "--replace", "--drop").returncode == 0
+
+
+def test_a_replaced_baseline_goes_on_from_its_anchor_unless_told_to_start_anew(run_in, baselines):
+    timed = ("user_workloads:GOOD", "--seconds", "0.05")
+    assert run_in(*timed).returncode == 0
+    baselines("save", "main")
+    run_in(*timed)
+    kept = baselines("save", "main", "--replace")
+    assert kept.stdout.startswith("speeds of 1 case (double/small) go on from the anchor of ")
+    shown = baselines("show", "main").stdout
+    assert shown.count("median of") == 2
+    assert shown.index("anchor ") < shown.index("newest ")
+    anew = baselines("save", "main", "--replace", "--new-anchor")
+    assert anew.stdout.startswith("the anchors of 1 case are given up: speeds start anew")
+    assert baselines("show", "main").stdout.count("median of") == 1
+    run_in("user_workloads:GOOD", *QUICK)
+    untimed = baselines("save", "main", "--replace")
+    assert untimed.returncode == 2
+    assert "would lose 1 timing (double/small)" in one_error_line(untimed)
+
+
+def test_a_damaged_baseline_is_replaced_only_where_its_anchor_may_go(run_in, baselines):
+    run_in("user_workloads:GOOD", *QUICK)
+    baselines("save", "main")
+    (baselines.folder / "main.json").write_text("{")
+    done = baselines("save", "main", "--replace")
+    assert done.returncode == 2
+    assert "--replace --new-anchor --drop" in one_error_line(done)
+    assert (baselines.folder / "main.json").read_text() == "{"
+    afresh = baselines("save", "main", "--replace", "--new-anchor", "--drop")
+    assert afresh.returncode == 0
+    assert "all that baseline 'main' held is given up" in afresh.stdout
+    assert baselines("show", "main").returncode == 0
+
+
+def test_a_broken_promise_is_saved_only_from_a_run_that_was_not_held_against_it(run_in, baselines):
+    run_in("user_workloads:GOOD", *QUICK)
+    baselines("save", "main")
+    held = ("--baseline", "main", "--baselines", baselines.folder)
+    done = run_in("user_workloads:READS_OUTSIDE", *held, *QUICK)
+    assert done.returncode == 1, done.stdout + done.stderr
+    refused = baselines("save", "main", "--replace", "--drop")
+    assert refused.returncode == 2
+    assert "run again without --baseline and save that" in one_error_line(refused)
+    assert run_in("user_workloads:READS_OUTSIDE", *QUICK).returncode == 0
+    assert baselines("save", "main", "--replace").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "status"), [("pass", 0), ("skip", 0), ("inconclusive", 4), ("fail", 1)]
+)
+def test_a_new_a_missing_and_a_renamed_case_count_as_one_says(run_in, baselines, value, status):
+    run_in("user_workloads:GOOD", "user_workloads:ALSO_GOOD", *QUICK)
+    baselines("save", "both")
+    run_in("user_workloads:GOOD", *QUICK)
+    baselines("save", "one")
+    assert baselines("diff", "both").returncode == 4
+    assert baselines("diff", "both", "--missing", value).returncode == status
+    assert baselines("diff", "one", "--missing", value).returncode == 0
+    run_in("user_workloads:ALSO_GOOD", *QUICK)
+    renamed = baselines("diff", "one", "--renamed", value)
+    assert renamed.returncode == status
+    assert "renamed to also_double/small?" in renamed.stdout
+    assert baselines("diff", "one", "--renamed", "pass", "--new", value).returncode == status
+
+
+def test_what_could_not_be_told_cannot_be_made_a_pass(baselines):
+    done = baselines("diff", "main", "--inconclusive", "pass")
+    assert done.returncode == 2
+    assert "'pass' is not one of 'skip', 'inconclusive', 'fail'" in done.stderr
+
+
+@pytest.mark.parametrize(("value", "status"), [("skip", 0), ("inconclusive", 4), ("fail", 1)])
+def test_a_baseline_nobody_saved_yet_counts_as_one_says(run_in, tmp_path, value, status):
+    held = ("--baseline", "main", "--baselines", tmp_path / "baselines")
+    done = run_in("user_workloads:GOOD", *held, "--no-baseline", value, *QUICK)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "no baseline 'main' in" in done.stdout
+    (run,) = written(tmp_path)
+    assert [each["check"] for each in json.loads(run.read_text())["checks"]] == ["baseline"]
 
 
 def test_one_damaged_baseline_does_not_hide_the_others(run_in, baselines):

@@ -40,10 +40,14 @@ def copied(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block, encoding="utf-8")
         quiet = "-Wignore::pytest.PytestAssertRewriteWarning"
-        plugin = "-pharness.pytest_plugin"
-        return pytester.runpytest(quiet, plugin, "--harness-device=simulated", "-rA", *options)
+        plugins = ("-pharness.pytest_plugin", "-ppytest_benchmark.plugin")
+        short = ("--benchmark-max-time=0.01", "--harness-benchmark-seconds=0.5")
+        return pytester.runpytest(
+            quiet, *plugins, *short, "--harness-device=simulated", "-rA", *options
+        )
 
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("COLUMNS", "200")
     pytester.syspathinsert()
@@ -71,8 +75,11 @@ def test_the_example_of_the_readme_passes(copied):
 
 
 def test_the_examples_of_the_plugin_do_what_the_page_says(copied):
+    """A machine that is very busy may not be able to tell that twice the work takes longer, which is no failure."""
     result = copied("docs/pytest.md")
-    result.assert_outcomes(passed=2, failed=1, xfailed=1)
+    ended = result.parseoutcomes()
+    assert (ended["passed"], ended["xfailed"]) == (2, 1)
+    assert (ended["failed"], ended.get("skipped", 0)) in [(2, 0), (1, 1)]
     result.stdout.fnmatch_lines_random(
         [
             "PASSED *test_one_read_per_step",
@@ -86,7 +93,9 @@ def test_the_examples_of_the_plugin_do_what_the_page_says(copied):
 def test_the_failure_reads_as_the_page_shows_it(copied):
     """Line for line: the line of code and its number are those of the block above it."""
     output = copied("docs/pytest.md").stdout.str()
-    (shown,) = (block for block in blocks("docs/pytest.md", "") if "limit exceeded" in block)
+    (shown,) = (
+        block for block in blocks("docs/pytest.md", "") if "transfer limit exceeded" in block
+    )
     assert shown in output
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from builders import (
     a_check,
+    a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
     a_limit,
     a_record,
     a_run,
     a_sample,
+    a_self_check,
     a_verdict,
     an_estimate,
 )
@@ -64,7 +66,19 @@ def a_run_of_everything() -> Run:
         parameters={HOSTILE: HOSTILE},
         traffic=a_record(label=HOSTILE),
     )
-    return a_run(good, bad, hostile, command=f"harness run {HOSTILE}", notes=(HOSTILE,))
+    checked = (
+        a_self_check(),
+        a_self_check(key=HOSTILE, outcome=Outcome.INCONCLUSIVE, next_step=HOSTILE, device=HOSTILE),
+    )
+    return a_run(
+        good,
+        bad,
+        hostile,
+        command=f"harness run {HOSTILE}",
+        notes=(HOSTILE,),
+        copy_bandwidth=a_copy_bandwidth(),
+        self_checks=checked,
+    )
 
 
 @pytest.fixture(scope="module")

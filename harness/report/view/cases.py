@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.model.measurement import Estimate, Throughput
+from harness.model.measurement import CopyBandwidth, Estimate, Rates, rates_of
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Verdict
 from harness.report.failure import failure_text
@@ -71,7 +71,8 @@ class CaseView:
     """Everything shown about one case.
 
     ``values`` are the numeric checks, ``call_time`` and ``interval`` the median of a call and how sure it
-    is, ``rates`` work and least bytes per second; all empty where they do not apply.
+    is, ``rates`` work, least bytes per second, and those as a fraction of what the device copies; all empty where
+    they do not apply.
     """
 
     anchor: str
@@ -119,8 +120,12 @@ def anchors(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def case_view(verdict: Verdict, anchor: str, *, relative_to: Path | None) -> CaseView:
-    """All about one verdict, source lines relative to ``relative_to``."""
+def case_view(
+    verdict: Verdict, anchor: str, *, relative_to: Path | None, copy: CopyBandwidth | None = None
+) -> CaseView:
+    """All about one verdict, source lines relative to ``relative_to``; ``copy`` is the bandwidth of its run."""
+    rates = rates_of(verdict.throughput, verdict.call_time, copy, device=verdict.timing_device)
+    unit = verdict.throughput.unit if verdict.throughput is not None else ""
     checks = _checks(verdict.checks, relative_to=relative_to)
     traffic = verdict.traffic
     return CaseView(
@@ -142,7 +147,7 @@ def case_view(verdict: Verdict, anchor: str, *, relative_to: Path | None) -> Cas
         reasons=reasons(traffic.limits) if traffic else (),
         call_time=_call_time(verdict.call_time),
         interval=_interval(verdict.call_time),
-        rates=_rates(verdict.throughput, verdict.call_time),
+        rates=_rates(rates, unit),
         facts=tuple(_facts(verdict)),
     )
 
@@ -230,11 +235,13 @@ def _bounds(estimate: Estimate) -> str:
     return f"{low.removesuffix(f' {unit}')} to {high}"
 
 
-def _rates(throughput: Throughput | None, estimate: Estimate | None) -> tuple[str, ...]:
-    if throughput is None or estimate is None or not 0 < estimate.value < math.inf:
+def _rates(rates: Rates | None, unit: str) -> tuple[str, ...]:
+    """``3.28 M samples/s``, ``26.2 GB/s``, ``76.1 % of copy``, as far as they are known."""
+    if rates is None:
         return ()
-    per_second = 1e9 / estimate.value
-    rates = [rate_text(throughput.units_per_call * per_second, visible(throughput.unit))]
-    if throughput.bytes_per_call:
-        rates.append(rate_text(throughput.bytes_per_call * per_second, "B"))
-    return tuple(rates)
+    texts = [rate_text(rates.units_per_second, visible(unit))]
+    if rates.bytes_per_second is not None:
+        texts.append(rate_text(rates.bytes_per_second, "B"))
+    if rates.of_copy is not None:
+        texts.append(f"{percent_text(rates.of_copy)} of copy")
+    return tuple(texts)

@@ -13,8 +13,10 @@ from harness.report.view.banner import Banner, banner
 from harness.report.view.blind_spots import BlindSpot, blind_spots
 from harness.report.view.cases import CaseView, CheckView, Fact, anchors, case_view, check_view
 from harness.report.view.comparison import Comparison, comparisons
+from harness.report.view.copies import copy_text
 from harness.report.view.crossings import runs_text
 from harness.report.view.groups import CaseGroup, grouped
+from harness.report.view.selfcheck import SelfCheckView, self_check_view
 from harness.report.view.steps import Step, steps
 from harness.report.wording import shortened, visible, working_folder
 from harness.units import duration_text
@@ -27,7 +29,8 @@ class Page:
     """Everything a report shows, in the order it is shown.
 
     ``cases`` has the worst first, ``groups`` the same cases under their workloads; ``columns`` are those of
-    the case table that at least one case fills. ``counted`` says what the traffic counts are of.
+    the case table that at least one case fills. ``counted`` says what the traffic counts are of. ``copies`` says how
+    fast the device copied, ``self_check`` what this machine can tell apart; empty and ``None`` where nothing was timed.
     """
 
     title: str
@@ -40,6 +43,8 @@ class Page:
     columns: tuple[str, ...]
     counted: str
     comparisons: tuple[Comparison, ...]
+    copies: str
+    self_check: SelfCheckView | None
     environment: tuple[Fact, ...]
     hard: tuple[Fact, ...]
     soft: tuple[Fact, ...]
@@ -63,7 +68,7 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
     links = anchors(run.verdicts)
     found = steps(run, links, relative_to=folder)
     cases = [
-        case_view(verdict, anchor, relative_to=folder)
+        case_view(verdict, anchor, relative_to=folder, copy=run.copy_bandwidth)
         for verdict, anchor in zip(run.verdicts, links, strict=True)
     ]
     groups = grouped(cases)
@@ -79,6 +84,8 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
         columns=tuple(_columns(groups)),
         counted=_counted(run),
         comparisons=comparisons(run.verdicts, relative_to=folder),
+        copies=copy_text(run.copy_bandwidth) if run.copy_bandwidth is not None else "",
+        self_check=_self_check(run),
         environment=tuple(_code_under_test(run.environment)),
         hard=_facts(run.environment.hard.items()),
         soft=_facts(run.environment.soft.items()),
@@ -87,6 +94,14 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
         blind_spots=blind_spots(run),
         notes=tuple(visible(note) for note in run.notes),
     )
+
+
+def _self_check(run: Run) -> SelfCheckView | None:
+    """What is known of this machine; that nothing is, only where something was timed."""
+    timed = any(verdict.call_time is not None for verdict in run.verdicts)
+    if not timed and not run.self_checks:
+        return None
+    return self_check_view(run.self_checks, now=run.created)
 
 
 def _subtitle(run: Run) -> str:

@@ -15,7 +15,9 @@ STARTED = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 
 def a_report(verdict, *, nodeid="test_op.py::test_forward", when="call"):
     entry = None if verdict is None else msgspec.to_builtins(verdict)
-    return SimpleNamespace(nodeid=nodeid, when=when, **({ENTRY: entry} if entry else {}))
+    location = ("test_op.py", 6, "test_forward")
+    found = {ENTRY: entry} if entry else {}
+    return SimpleNamespace(nodeid=nodeid, when=when, location=location, **found)
 
 
 @pytest.fixture
@@ -97,3 +99,10 @@ def test_a_report_that_cannot_be_written_is_an_error_in_one_line(tmp_path):
         write_report(a_run(), path)
     assert "\n" not in str(caught.value)
     assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_the_line_of_each_test_is_known_as_people_count_lines():
+    ledger, verdict = Ledger(STARTED), a_verdict()
+    ledger.add(a_report(verdict))
+    site = ledger.sites[verdict.key]
+    assert (site.file, site.line) == ("test_op.py", 7)

@@ -9,11 +9,13 @@ from html.parser import HTMLParser
 import pytest
 from builders import (
     a_check,
+    a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
     a_record,
     a_run,
     a_sample,
+    a_self_check,
     a_verdict,
     an_environment,
     an_estimate,
@@ -97,6 +99,16 @@ def a_full_run() -> Run:
         a_verdict(open_, case="open"),
         checks=(a_check(check="baseline", outcome=Outcome.SKIPPED, next_step="save one"),),
         notes=("a note",),
+        copy_bandwidth=a_copy_bandwidth(before=49.152e9, after=40e9),
+        self_checks=(
+            a_self_check(),
+            a_self_check(
+                key="mlp/float32",
+                outcome=Outcome.INCONCLUSIVE,
+                summary="this machine must not gate at +2.0 %",
+                next_step="give each decision more time",
+            ),
+        ),
     )
 
 
@@ -178,6 +190,15 @@ def test_the_full_run_shows_what_a_reader_looks_for() -> None:
         "first (cold) call: 0 D2H, 3 H2D (0 B), 2 syncs",
         "1.20 to 1.30 ms",
         "3.28 M samples/s",
+        "39.3 GB/s, 80.0 % of copy",
+        "49.2 GB/s before and 40.0 GB/s after",
+        "the machine changed its pace while it timed (-18.6 %)",
+        "Self-check of this machine",
+        "1 of 2 ops can be gated on this machine",
+        "+2.0 % in 19 of 20",
+        "0 of 20 (< 13.9 %)",
+        "3 h ago",
+        "give each decision more time",
         "EPYC 7B13",
         "git checkout 0123456789abcdef",
         "no GPU took part",
@@ -221,8 +242,21 @@ def with_text(text: str) -> Run:
         controls=(a_defective_record(label=text),),
         call_time=an_estimate(),
         throughput=Throughput(unit=text, units_per_call=1, bytes_per_call=1),
+        timing_device=text,
     )
-    return a_run(verdict, run_id=text, command=text, baseline=text, checks=(failed,), notes=(text,))
+    return a_run(
+        verdict,
+        run_id=text,
+        command=text,
+        baseline=text,
+        checks=(failed,),
+        notes=(text,),
+        copy_bandwidth=a_copy_bandwidth(device=text),
+        self_checks=(
+            a_self_check(key=text, summary=text, next_step=text, device=text, created=text),
+            replace(a_self_check(key=f"{text} unchecked", summary=text), decisions=0),
+        ),
+    )
 
 
 def structure(run: Run) -> list[str]:
@@ -303,3 +337,24 @@ def test_cases_that_passed_in_part_are_not_said_to_have_passed() -> None:
 def test_foreign_text_keeps_its_blanks_though_templates_lose_theirs() -> None:
     run = a_run(a_verdict(a_failed_traffic_check()))
     assert "\n  allowed   0 D2H   (the loss stays on the device: SINGA-502)\n" in render_html(run)
+
+
+def test_a_timed_run_on_an_unchecked_machine_says_so_with_the_command() -> None:
+    text = section(a_run(a_verdict(call_time=an_estimate())), "self-check")
+    assert "none was made on this machine" in text
+    assert ">harness selfcheck</pre>" in text
+    assert "<table" not in text
+
+
+def test_an_op_that_could_not_be_checked_says_why_instead_of_figures() -> None:
+    broken = replace(
+        a_self_check(outcome=Outcome.FAILED, summary="not checked: it raised"), decisions=0
+    )
+    text = section(a_run(a_verdict(), self_checks=(broken,)), "self-check")
+    assert "not checked: it raised" in text
+    assert "13.9 %" not in text
+
+
+def test_a_run_that_timed_nothing_has_no_section_about_it() -> None:
+    assert 'id="self-check"' not in render_html(a_run(a_verdict()))
+    assert "copy bandwidth" not in render_html(a_run(a_verdict()))

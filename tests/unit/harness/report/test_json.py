@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from builders import (
     a_check,
+    a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
     a_record,
     a_run,
     a_sample,
+    a_self_check,
     a_verdict,
     an_estimate,
 )
@@ -26,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import FileFormatError, UsageError
-from harness.model.measurement import Throughput
+from harness.model.measurement import Rates, Throughput
 from harness.model.verdict import SCHEMA_VERSION, Run
 from harness.report.json import FORMAT, decode_run, encode_run, read_run
 
@@ -44,6 +46,8 @@ A_FULL_RUN = a_run(
     checks=(a_check(check="baseline"),),
     baseline="main",
     notes=("one",),
+    copy_bandwidth=a_copy_bandwidth(),
+    self_checks=(a_self_check(), replace(a_self_check(key="b"), spread=None, call_ns=None)),
 )
 
 
@@ -57,6 +61,29 @@ def edited(**changes: Any) -> bytes:
 
 def test_a_run_comes_back_as_it_was() -> None:
     assert decoded(encode_run(A_FULL_RUN)) == A_FULL_RUN
+
+
+def test_throughput_is_there_for_programs_in_units_in_bytes_and_against_the_copies() -> None:
+    rates = Rates(units_per_second=4.0, bytes_per_second=3.0, of_copy=0.5)
+    run = a_run(replace(a_verdict(), rates=rates), copy_bandwidth=a_copy_bandwidth(after=None))
+    plain = json.loads(encode_run(run))
+    assert plain["verdicts"][0]["rates"] == {
+        "units_per_second": 4.0,
+        "bytes_per_second": 3.0,
+        "of_copy": 0.5,
+    }
+    assert plain["copy_bandwidth"]["before"]["best"] == 20e9
+    assert decoded(encode_run(run)) == run
+
+
+def test_a_file_from_before_there_were_copies_and_self_checks_loads() -> None:
+    plain = json.loads(encode_run(A_FULL_RUN))
+    for name in ("copy_bandwidth", "self_checks"):
+        del plain[name]
+    for verdict in plain["verdicts"]:
+        del verdict["rates"]
+    old = decoded(json.dumps(plain).encode())
+    assert old == replace(A_FULL_RUN, copy_bandwidth=None, self_checks=())
 
 
 def test_format_and_version_come_first_so_that_the_head_of_a_file_says_what_it_is() -> None:

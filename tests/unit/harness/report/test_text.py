@@ -7,11 +7,13 @@ import io
 import pytest
 from builders import (
     a_check,
+    a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
     a_record,
     a_run,
     a_sample,
+    a_self_check,
     a_sync,
     a_transfer,
     a_verdict,
@@ -79,6 +81,9 @@ def test_a_passed_run_reads_as_designed() -> None:
         "  1. → evidence is SIMULATED",
         "     no GPU took part, so the driver and code that bypasses the array interface are unseen",
         "     next      run the same command on a machine with a CUDA device",
+        "",
+        "self-check      none was made on this machine, so nobody knows which slowdowns it can find; "
+        "make one: harness selfcheck",
     ]
 
 
@@ -312,3 +317,24 @@ def test_names_are_text_and_not_markup() -> None:
     text = printed(a_run(a_verdict(case="[bold red]x[/]", workload="\x1b[2J:smile:")))
     assert "[bold red]x[/]" in text
     assert r"\x1b[2J:smile:" in text
+
+
+def test_throughput_is_told_in_units_in_bytes_and_against_the_copies_of_the_same_run() -> None:
+    moves = Throughput(unit="samples", units_per_call=4096, bytes_per_call=12_500_000)
+    timed = a_verdict(call_time=an_estimate(), throughput=moves)
+    lines = lines_of(a_run(timed, copy_bandwidth=a_copy_bandwidth(), self_checks=(a_self_check(),)))
+    assert lines[3].endswith("throughput        bandwidth")
+    assert lines[5].endswith("3.28 M samples/s  10.0 GB/s, 50.0 % of copy")
+    assert lines[-2].startswith("copy bandwidth  20.0 GB/s before and 20.0 GB/s after, best of 7")
+    assert lines[-1].startswith("self-check      1 of 1 op can be gated on this machine; 0 false")
+
+
+def test_bandwidth_is_left_out_where_the_terminal_is_narrow() -> None:
+    moves = Throughput(unit="samples", units_per_call=4096, bytes_per_call=12_500_000)
+    run = a_run(
+        a_verdict(call_time=an_estimate(), throughput=moves), copy_bandwidth=a_copy_bandwidth()
+    )
+    heading = lines_of(run, width=84)[3]
+    assert "throughput" in heading
+    assert "bandwidth" not in heading
+    assert "interval" not in heading

@@ -7,6 +7,7 @@ import math
 import pytest
 from builders import (
     a_check,
+    a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
     a_record,
@@ -79,6 +80,14 @@ def test_rates_are_work_and_least_bytes_per_second() -> None:
     work = Throughput(unit="samples", units_per_call=4096, bytes_per_call=4096 * 1000 * 12)
     view = view_of(a_verdict(throughput=work, call_time=an_estimate(value=1e6)))
     assert view.rates == ("4.10 M samples/s", "49.2 GB/s")
+
+
+def test_bytes_are_also_told_as_a_fraction_of_what_the_same_device_copied() -> None:
+    work = Throughput(unit="samples", units_per_call=4096, bytes_per_call=10_000_000)
+    timed = a_verdict(throughput=work, call_time=an_estimate(value=1e6), timing_device="cpu")
+    for device, rates in (("cpu", ("10.0 GB/s", "50.0 % of copy")), ("cuda:0", ("10.0 GB/s",))):
+        run = a_run(timed, copy_bandwidth=a_copy_bandwidth(before=20e9, device=device))
+        assert build_page(run).cases[0].rates[1:] == rates
 
 
 @pytest.mark.parametrize("estimate", [None, an_estimate(value=0.0), an_estimate(value=math.inf)])

@@ -1,0 +1,1 @@
+"""Files of other tools, read and written so that neither side has to change."""
