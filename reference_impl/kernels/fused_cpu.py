@@ -167,10 +167,7 @@ def _work(
         arrays: tuple[Any, ...] = (bits, kind, ids, losses, of_gradient)
         more: tuple[bool, ...] = ()
     else:
-        rows, more = (
-            loops.float_rows,
-            (logits.nbytes >= _STREAMING_FROM_BYTES and logits.shape[1] * logits.itemsize > 4096,),
-        )
+        rows, more = loops.float_rows, (_is_streaming(gradient),)
         arrays = (logits, bits, ids, losses, gradient)
     # A number in every case: for None the loops would be compiled once more.
     ignored = (ignore_index is not None, 0 if ignore_index is None else ignore_index)

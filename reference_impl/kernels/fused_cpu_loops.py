@@ -392,7 +392,7 @@ def float_rows(
     """Losses and gradient of rows ``first`` to ``last`` of float32 or float64 logits; the first bad row, or -1.
 
     ``bits``: the logits as integers. ``gradient``: like the logits, or None. ``scale``: what the gradient is multiplied
-    by. ``is_streaming``: the gradient goes past the caches.
+    by. ``is_streaming``: the gradient goes past the caches; it must be aligned, in rows of a cache line at least.
     """
     bad = -1
     classes = x.shape[1]

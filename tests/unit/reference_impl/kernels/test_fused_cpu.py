@@ -69,6 +69,15 @@ def test_every_format_agrees_with_the_oracle(logits_of, labels_of, assert_fused,
     assert_fused(run(x, t), oracle(x, t), rows=shape[0])
 
 
+@needs_numba
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize(("rest", "largest"), [(0, 1000), (-1000, 0), (-1000, -2)])
+def test_the_largest_logit_is_found_wherever_it_is(assert_fused, dtype, rest, largest):
+    x, t = np.full((129, 129), rest, _dtype(dtype)), np.arange(129)
+    x[t, t] = largest
+    assert_fused(run(x, t, reduction="none"), oracle(x, t, reduction="none"))
+
+
 # Either side of one cache line, of one vector and several, and of what is summed at a time.
 WIDTHS = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 511, 512, 513, 600)
 
