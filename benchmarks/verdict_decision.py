@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,6 +20,7 @@ from harness.model.verdict import Verdict
 from harness.report.json import read_run
 from harness.stats.change import compare_pairs
 
+MARGIN = 0.01
 CONFIDENCE = 0.95
 HERE = Path(__file__).resolve().parent
 EXTRA_WORK = '"""The share of extra work that the ops do in this tree."""\n\nEXTRA = {extra}\n'
@@ -45,28 +46,56 @@ def decide(
     }
 
 
+def shortened(row: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+    """The row of a long decision as it would have been with less time: its first processes, which ran the same way."""
+    count = round(len(row["process_starts"]) * seconds / row["seconds"])
+    starts = list(row["process_starts"][: count + 1])
+    end = starts.pop() if len(starts) > count else len(row["call_ns"])
+    pairs = row["call_ns"][:end], row["peer_ns"][:end]
+    return {
+        **row,
+        "seconds": seconds,
+        "took_s": row["took_s"] * seconds / row["seconds"],
+        "call_ns": pairs[0],
+        "peer_ns": pairs[1],
+        "process_starts": starts,
+        **judged(*pairs, starts),
+    }
+
+
+def judged(
+    call_ns: Sequence[float], peer_ns: Sequence[float], starts: Sequence[int]
+) -> Mapping[str, Any]:
+    """The decision at the margin and at none, and the interval."""
+    change, at_all = (
+        compare_pairs(call_ns, peer_ns, margin=margin, confidence=CONFIDENCE, process_starts=starts)
+        for margin in (MARGIN, 0.0)
+    )
+    assert change.ratio is not None, change.reason
+    return {
+        "decision": change.decision.value,
+        "at_all": at_all.decision.value,
+        "ratio": change.ratio.value,
+        "low": change.ratio.low,
+        "high": change.ratio.high,
+        "pairs": len(call_ns),
+        "processes": len(starts),
+    }
+
+
 def _figures(verdict: Verdict) -> Mapping[str, Any]:
     (speed,) = (result for result in verdict.checks if result.check == THROUGHPUT_CHECK)
     sample = verdict.sample
     assert sample is not None, speed.summary
-    at_all = compare_pairs(
-        sample.call_ns,
-        sample.peer_ns,
-        margin=0.0,
-        confidence=CONFIDENCE,
-        process_starts=sample.process_starts,
-    )
-    assert at_all.ratio is not None, at_all.reason
+    found = judged(sample.call_ns, sample.peer_ns, sample.process_starts)
+    assert speed.summary.partition(":")[0] == found["decision"], speed.summary
     return {
-        "decision": speed.summary.partition(":")[0],
+        **found,
         "outcome": speed.outcome.value,
-        "at_all": at_all.decision.value,
-        "ratio": at_all.ratio.value,
-        "low": at_all.ratio.low,
-        "high": at_all.ratio.high,
-        "pairs": len(sample.call_ns),
-        "processes": len(sample.process_starts),
         "call_ms": median(sample.peer_ns) / 1e6,
+        "call_ns": [round(value) for value in sample.call_ns],
+        "peer_ns": [round(value) for value in sample.peer_ns],
+        "process_starts": list(sample.process_starts),
     }
 
 

@@ -8,7 +8,11 @@ from collections.abc import Iterable, Sequence
 from statistics import median, stdev
 from typing import Any
 
+from verdict_decision import judged, shortened
+
 Row = dict[str, Any]
+
+SHORT_S = 4.0
 
 
 def print_tables(rows: Sequence[Row], *, seed: int) -> None:
@@ -31,8 +35,13 @@ def _decisions(rows: Sequence[Row], *, seed: int) -> None:
         f"{'candidate':>10}{'baseline':>9}{'cap':>6}{'':6}{'n':>4}{'true ratio':>11}{'sd':>7}{'regressed':>10}{'improved':>9}"
         f"{'unchanged':>10}{'undecided':>10}{'>0 slow':>8}{'covers':>7}{'pairs':>7}{'took':>7}"
     )
-    for label in sorted({row["label"] for row in rows}):
-        _say(_decision_line([row for row in rows if row["label"] == label]))
+    lines = {row["label"]: [each for each in rows if each["label"] == row["label"]] for row in rows}
+    for label, some in list(lines.items()):
+        if some[0]["seconds"] > SHORT_S:
+            lines[f"{label} cut"] = [shortened(row, SHORT_S) for row in some]
+    for _, some in sorted(lines.items()):
+        _say(_decision_line(some))
+        _say(_decision_line([_exchanged(row) for row in some]) if some[0]["candidate"] else "")
 
 
 def _decision_line(rows: Sequence[Row]) -> str:
@@ -56,6 +65,18 @@ def _decision_line(rows: Sequence[Row]) -> str:
 
 
 _TOLD = ("regressed", "improved", "unchanged", "inconclusive")
+
+
+def _exchanged(row: Row) -> Row:
+    """The row with the sides exchanged: a slowdown becomes an improvement of the same size."""
+    starts = row["process_starts"]
+    return {
+        **row,
+        **judged(row["peer_ns"], row["call_ns"], starts),
+        "candidate": row["baseline"],
+        "baseline": row["candidate"],
+        "truth": 1 / row["truth"] if row["truth"] else None,
+    }
 
 
 def _truths(rows: Sequence[Row]) -> list[float]:

@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,9 @@ _FEWEST_TO_JOIN = 60
 _MOST_BLOCKS = 150
 """Their Walsh averages are sorted in half a millisecond; more blocks tell nothing that longer ones do not."""
 
-_ONE_DEVIATION = 2.0 * NormalDist().cdf(1.0) - 1.0
+_ONE_IN = 8
+"""Of eight processes the fastest and the slowest are set aside. With 15 % of wild processes among normal ones, the mean
+interval of eight is 28 % narrower than Student's, without any 9 % wider; both cover 95 %."""
 
 _NOTHING = 1e-24
 """Variance of a log ratio far below what a clock can show: keeps a division from failing where all is the same."""
@@ -68,7 +70,7 @@ class PairRatio:
             confidence = min(confidence, attainable_confidence(alone.count))
         else:
             middle, deviation = self._between()
-            reach = student_quantile((1.0 + confidence) / 2, len(self.processes) - 1) * deviation
+            reach = student_quantile((1.0 + confidence) / 2, self._freedom) * deviation
             low, high = middle - reach, middle + reach
         return Estimate(
             value=math.exp(middle),
@@ -85,24 +87,36 @@ class PairRatio:
         if len(self.processes) == 1:
             return self.processes[0].p_above(math.log(bound), confidence=confidence)
         middle, deviation = self._between()
-        return student_cdf((math.log(bound) - middle) / deviation, len(self.processes) - 1)
+        return student_cdf((math.log(bound) - middle) / deviation, self._freedom)
 
     def p_below(self, bound: float, *, confidence: float) -> float:
         """The same for not below."""
         if len(self.processes) == 1:
             return self.processes[0].p_below(math.log(bound), confidence=confidence)
         middle, deviation = self._between()
-        return student_cdf((middle - math.log(bound)) / deviation, len(self.processes) - 1)
+        return student_cdf((middle - math.log(bound)) / deviation, self._freedom)
+
+    @property
+    def _freedom(self) -> int:
+        """Degrees of freedom: processes that are not set aside, less one."""
+        return len(self.processes) - 2 * self._set_aside - 1
+
+    @property
+    def _set_aside(self) -> int:
+        """How many processes at either end count by their neighbours: an eighth."""
+        return len(self.processes) // _ONE_IN
 
     def _between(self) -> tuple[float, float]:
-        """Mean of the processes' middles, and its standard deviation.
+        """Trimmed mean of the processes' middles, and its standard deviation from the winsorised ones (Yuen 1974).
 
-        That they agree better than each of them knows its own middle is luck, and is not believed.
+        A process that something else held up all along must not widen the interval for all.
         """
-        middles = [each.middle for each in self.processes]
-        within = fmean(_deviation(each) ** 2 for each in self.processes)
-        deviation = math.sqrt(max(stdev(middles) ** 2, within, _NOTHING) / len(middles))
-        return fmean(middles), deviation
+        count, aside = len(self.processes), self._set_aside
+        middles = sorted(each.middle for each in self.processes)
+        kept = middles[aside : count - aside]
+        winsorised = [kept[0]] * aside + kept + [kept[-1]] * aside
+        variance = max(stdev(winsorised) ** 2, _NOTHING) / count
+        return fmean(kept), math.sqrt(variance) * count / (count - 2 * aside)
 
 
 def pair_ratio(
@@ -157,12 +171,6 @@ def _faster_half(values: _Floats, half: int) -> _Floats:
     blocks = values[: values.size // (2 * half) * (2 * half)].reshape(-1, 2 * half)
     means: _Floats = np.partition(blocks, half - 1, axis=1)[:, :half].mean(axis=1)
     return means
-
-
-def _deviation(process: SignedRank) -> float:
-    """The standard deviation of a process's middle, from the interval it would have twice in three times."""
-    low, high = process.interval(_ONE_DEVIATION)
-    return (high - low) / 2
 
 
 def _positive(values: Sequence[float], name: str) -> _Floats:

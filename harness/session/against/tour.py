@@ -30,6 +30,9 @@ _SETTLED = 0.25
 """Half-widths of a quarter of the margin leave no doubt on which side of it a ratio lies, and more would be spent on
 a decision already made."""
 
+_FEWEST_ROUNDS = 4
+"""What a process adds is one estimate: of a slow op, more processes with few pairs each tell more than the reverse."""
+
 _MOST_PROCESSES = 200
 """Where a process is precise long before its share of the time is over, more of them take what is left of it."""
 
@@ -146,6 +149,8 @@ class Tour:
             half_width=_SETTLED * self._request.criteria.margin_of(record),
             time_cap_ns=share_ns,
             least_time_ns=min(0.2e9, share_ns / 2),
+            least_rounds=_FEWEST_ROUNDS,
+            patience=1.0,
         )
 
     def _open(self, record: Record, *, apart: bool) -> bool:

@@ -93,6 +93,17 @@ def test_however_few_processes_there_are_it_alarms_no_more_often_than_it_says(
         assert apart_alarms > 25  # the planted defect: their pairs thrown together
 
 
+def test_a_process_that_was_held_up_all_along_does_not_widen_the_interval_of_eight() -> None:
+    above, below, starts = by_process(np.random.default_rng(2), 8, apart=0.002)
+    calm = pair_ratio(above, below, process_starts=starts).estimate(0.95)
+    held_up = [value * (1.3 if index < starts[1] else 1.0) for index, value in enumerate(above)]
+    found = pair_ratio(held_up, below, process_starts=starts).estimate(0.95)
+    assert found.high - found.low < 2 * (calm.high - calm.low)
+    assert found.low <= 1.0 <= found.high
+    several = pair_ratio(held_up[: starts[4]], below[: starts[4]], process_starts=starts[:4])
+    assert several.estimate(0.95).high > 1.15  # of four, who knows which is the odd one
+
+
 def test_a_process_weighs_as_much_as_another_however_long_it_ran() -> None:
     above = [1.1] * 10 + [1.3] * 1000
     found = pair_ratio(above, [1.0] * 1010, process_starts=(0, 10)).estimate(0.95)
