@@ -27,6 +27,7 @@ from harness.model.measurement import (
     Estimate,
     Sample,
     Speed,
+    SpeedChange,
     Throughput,
 )
 from harness.model.outcome import Evidence, Outcome
@@ -135,6 +136,7 @@ def a_check(
     violations: tuple[Violation, ...] = (),
     details: tuple[str, ...] = (),
     next_step: str = "",
+    change: SpeedChange | None = None,
 ) -> CheckResult:
     return CheckResult(
         check=check,
@@ -144,7 +146,52 @@ def a_check(
         violations=violations,
         details=details,
         next_step=next_step,
+        change=change,
     )
+
+
+def a_change(
+    *,
+    ratio: float = 1.05,
+    half_width: float = 0.005,
+    margin: float = 0.01,
+    decision: str = "regressed",
+    against: str = "main (0123456789ab)",
+    baseline_ns: float = 1.2e6,
+) -> SpeedChange:
+    """A regression by 5 % whose interval lies beyond the margin, unless told otherwise."""
+    interval = Estimate(
+        value=ratio, low=ratio - half_width, high=ratio + half_width, confidence=0.95
+    )
+    return SpeedChange(
+        ratio=interval, margin=margin, decision=decision, against=against, baseline_ns=baseline_ns
+    )
+
+
+def a_compared_verdict(
+    *,
+    case: str = "4096x1000-float32",
+    workload: str = "softmax_cross_entropy",
+    change: SpeedChange | None = None,
+    outcome: Outcome = Outcome.FAILED,
+    ratios: tuple[float, ...] = (1.04, 1.06, 1.05, 1.05),
+    process_starts: tuple[int, ...] = (0, 2),
+) -> Verdict:
+    """A case timed beside another version, pair by pair, in two processes."""
+    found = change or a_change()
+    check = a_check(
+        check="throughput",
+        outcome=outcome,
+        summary=f"{found.decision}: {found.ratio.value:.3f}x the baseline's time",
+        next_step="give the case a `margin` if this slowdown is meant",
+        change=found,
+    )
+    sample = a_sample(
+        call_ns=tuple(1.2e6 * ratio for ratio in ratios),
+        peer_ns=(1.2e6,) * len(ratios),
+        process_starts=process_starts,
+    )
+    return a_verdict(check, case=case, workload=workload, sample=sample, call_time=an_estimate())
 
 
 def a_failed_traffic_check(*violations: Violation) -> CheckResult:
@@ -200,9 +247,16 @@ def a_sample(
     call_ns: tuple[float, ...] = (1.2e6, 1.25e6, 1.3e6),
     peer_ns: tuple[float, ...] = (),
     timer: str = "perf_counter_ns",
+    process_starts: tuple[int, ...] = (0,),
 ) -> Sample:
     return Sample(
-        call_ns=call_ns, peer_ns=peer_ns, calls_per_value=4, warmup_calls=10, timer=timer, seed=0
+        call_ns=call_ns,
+        peer_ns=peer_ns,
+        calls_per_value=4,
+        warmup_calls=10,
+        timer=timer,
+        seed=0,
+        process_starts=process_starts,
     )
 
 
@@ -281,6 +335,7 @@ def a_run(
     checks: tuple[CheckResult, ...] = (),
     environment: Environment | None = None,
     baseline: str | None = None,
+    paired_with: str = "",
     command: str = "harness run",
     notes: tuple[str, ...] = (),
     copy_bandwidth: CopyBandwidth | None = None,
@@ -297,6 +352,7 @@ def a_run(
         verdicts=verdicts,
         checks=checks,
         baseline=baseline,
+        paired_with=paired_with,
         notes=notes,
         duration_s=12.3,
         copy_bandwidth=copy_bandwidth,

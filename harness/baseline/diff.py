@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.baseline.commands import at_store, password_note
 from harness.baseline.comparability import (
     case_differences,
     difference_text,
@@ -103,7 +104,8 @@ def no_baseline(name: str, where: str, *, outcome: Outcome) -> CheckResult:
         outcome=outcome,
         summary=f"no baseline {name!r} in {where}, so nothing was compared",
         evidence="",
-        next_step=f"save this run as the first one: harness baseline save {name}",
+        next_step=f"save this run as the first one{password_note(where)}: "
+        f"harness baseline save {name}{at_store(where)}",
     )
 
 
@@ -150,7 +152,8 @@ class _Judge:
             outcome=self.policy.new,
             summary=f"not in baseline {self.baseline.name!r}{was}",
             evidence="",
-            next_step="save the baseline again to keep what this case does",
+            next_step="to keep what this case does: "
+            f"harness baseline save {self.baseline.name} --replace",
         )
         return (result, *([replace(result, check=THROUGHPUT_CHECK)] if case.speeds else []))
 
@@ -162,7 +165,8 @@ class _Judge:
             outcome=self.policy.missing if new is None else self.policy.renamed,
             summary=f"{case.key} is in baseline {self.baseline.name!r} but was not run{now}",
             evidence="",
-            next_step="run it too, or save the baseline again without it (--replace --drop)",
+            next_step="run it too, or let it go: "
+            f"harness baseline save {self.baseline.name} --replace --drop",
         )
 
     def _traffic(self, then: BaselineCase, now: BaselineCase) -> CheckResult:

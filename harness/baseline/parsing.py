@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any, NoReturn
 
+from harness.baseline.commands import at_store, password_note
 from harness.baseline.foreign import foreign_document, foreign_text
 from harness.baseline.layout import is_flat
+from harness.baseline.naming import name_problem
 from harness.baseline.validation import Problem, inside, quoted
 from harness.errors import FileFormatError
 from harness.units import bytes_text
@@ -21,7 +25,8 @@ LARGEST_FILE_BYTES = 64 * 2**20
 """1,000 cases with a full history of eleven speeds are 8 MB, and were as much with raw timings; eight times that
 still loads in seconds, and anything larger was not written by the harness."""
 
-_SAVE_AGAIN = "restore it from version control or save it again with: harness baseline save"
+_OF_DATABASE = re.compile(r"(?P<where>.+), baseline '(?P<name>[^']+)'")
+"""What a database calls a baseline; a folder names the file."""
 
 
 def document_in(data: bytes, *, source: str) -> dict[str, Any]:
@@ -37,17 +42,32 @@ def document_in(data: bytes, *, source: str) -> dict[str, Any]:
         tool = foreign_document(parsed)
         what = f"was written by {tool}" if tool else "is not marked as a baseline"
         where = f'its "format" is {quoted(parsed.get("format"))}, not {FORMAT!r}'
-        step = "name a baseline's file, or save one with: harness baseline save"
+        step = f"name a baseline's file, or {_saved_anew(source)}"
         refuse(source, "", f"{what} ({where})", step)
     for path, problem in _repetitions(parsed):
         refuse(source, path, problem)
     return parsed
 
 
-def refuse(source: str, path: str, problem: str, step: str = _SAVE_AGAIN) -> NoReturn:
-    """Raise the one line on a file: what it is called, the place in it, what is wrong, what to do."""
+def refuse(source: str, path: str, problem: str, step: str = "") -> NoReturn:
+    """Raise the one line on a file: what it is called, the place in it, what is wrong, what to do.
+
+    Without a ``step`` that is to get it back, or to save it anew.
+    """
     place = f"{path} " if path else ""
+    step = step or f"restore it from version control, or {_saved_anew(source)}"
     raise FileFormatError(f"{source}: {place}{problem}; {step}")
+
+
+def _saved_anew(source: str) -> str:
+    """The command that puts the latest run in the place of a baseline that cannot be read, and so not be gone on from."""
+    stored = _OF_DATABASE.fullmatch(source)
+    file = PurePath(source)
+    where, name = (stored["where"], stored["name"]) if stored else (str(file.parent), file.stem)
+    if name_problem(name):
+        return "save one with: harness baseline save main"
+    command = f"harness baseline save {name} --replace --new-anchor --drop{at_store(where)}"
+    return f"save it anew{password_note(where)}: {command}"
 
 
 def _text(data: bytes, source: str) -> str:
@@ -61,6 +81,12 @@ def _text(data: bytes, source: str) -> str:
         refuse(source, "", f"is not UTF-8 text ({byte}), so not a baseline")
     if not text.strip():
         refuse(source, "", f"is empty ({bytes_text(len(data))})")
+    if not text.strip("\0\t\n\r "):
+        refuse(
+            source,
+            "",
+            f"holds no text, only {bytes_text(len(data))} of zeros, as a crash leaves them",
+        )
     return text
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harness.baseline.holding import Held, Reference, first_beyond
-from harness.model.measurement import SPEED_PROBABILITIES, Estimate, Speed
+from harness.model.measurement import SPEED_PROBABILITIES, Estimate, Speed, SpeedChange
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.stats.bootstrap import fewest_values
@@ -53,7 +53,7 @@ def compare_throughput(
     decisive = max(held, key=lambda each: each.outcome.severity)
     outcome = decisive.outcome
     relaxed = bool(doubt) and outcome is Outcome.FAILED
-    summary, next_step = _summary(decisive, name), _next_step(decisive, held)
+    summary, next_step = _summary(decisive, name), _next_step(decisive, held, name)
     if relaxed:
         outcome = Outcome.INCONCLUSIVE
         summary = f"slower, but timed under doubtful conditions ({doubt}): {summary}"
@@ -65,6 +65,7 @@ def compare_throughput(
         evidence=_evidence(decisive),
         details=tuple(_details(decisive, held, speeds)),
         next_step=next_step,
+        change=_recorded(decisive, name),
     )
 
 
@@ -76,16 +77,32 @@ def origin_text(speed: Speed) -> str:
     return f"commit {commit[:12]}{'-' if dirty else ''}{dirty}"
 
 
+def _recorded(held: Held, name: str) -> SpeedChange | None:
+    """The decision in numbers, for reports; none where there is no ratio."""
+    if held.change.ratio is None:
+        return None
+    return SpeedChange(
+        ratio=held.change.ratio,
+        margin=held.change.margin,
+        decision=held.judged.decision.value,
+        against=_promise(held, name),
+        baseline_ns=_median(held.then.call_ns),
+        raw=held.change.raw,
+    )
+
+
+def _promise(held: Held, name: str) -> str:
+    anchor = held.reference is Reference.ANCHOR
+    return f"the anchor of baseline {name!r}" if anchor else f"baseline {name!r}"
+
+
 def _summary(held: Held, name: str) -> str:
-    change, outcome = held.change, held.outcome
-    promise = {
-        Reference.NEWEST: f"baseline {name!r}",
-        Reference.ANCHOR: f"the anchor of baseline {name!r}",
-    }[held.reference]
+    change, outcome, promise = held.change, held.outcome, _promise(held, name)
     if change.ratio is None:
         return f"not comparable with {promise}: {change.reason}"
     if held.unusable:
-        return f"cannot be compared with {promise}: {change.reason}"
+        reason = change.reason.removesuffix(f"; {remedy(change)}")
+        return f"cannot be compared with {promise}: {reason}"
     figures = f"{_interval(change.ratio)} the time per call of {promise}"
     allowed = ratio_text(1 + change.margin)
     if outcome is Outcome.SKIPPED:
@@ -174,7 +191,7 @@ def _peer_median(speed: Speed) -> float:
     return _median(speed.call_ns) / _median(speed.relative)
 
 
-def _next_step(decisive: Held, held: Sequence[Held]) -> str:
+def _next_step(decisive: Held, held: Sequence[Held], name: str) -> str:
     change, outcome, policy = decisive.change, decisive.outcome, decisive.policy
     if outcome is Outcome.FAILED:
         crept = any(
@@ -183,19 +200,31 @@ def _next_step(decisive: Held, held: Sequence[Held]) -> str:
         option = "--replace --new-anchor" if crept else "--replace"
         return (
             "make it as fast as it was; where this is meant, run without --baseline and save that with: "
-            f"harness baseline save {option}"
+            f"harness baseline save {name} {option}"
         )
     if outcome is Outcome.PASSED:
         faster = change.decision is Decision.IMPROVED
         return "save the baseline again to keep the gain" if faster else ""
     if change.ratio is None:
         option = " --new-anchor" if decisive.reference is Reference.ANCHOR else ""
-        return f"save the baseline again (--replace{option})"
+        return f"save the baseline again: harness baseline save {name} --replace{option}"
+    if decisive.unusable:
+        return remedy(change)
     if change.raw and not policy.trust_raw:
-        return f"{_FROZEN_PEER}, or vouch for the machine (--trust-raw)"
+        return (
+            f"{_FROZEN_PEER}, or vouch for the machine (--trust-raw){_or_in_one_session(decisive)}"
+        )
     if not decisive.certain:
         fewest = count_text(fewest_values(policy.confidence), "round")
-        return f"time longer, then and now: {fewest} on each side can decide"
-    if decisive.unusable:
-        return "time more calls per value, or work that takes longer"
-    return remedy(change, 1 + change.margin)
+        return f"time longer (--seconds), then and now: {fewest} on each side can decide"
+    return f"{remedy(change, 1 + change.margin)}{_or_in_one_session(decisive)}"
+
+
+def _or_in_one_session(held: Held) -> str:
+    """Other load differs from run to run and not within one: said where the interval is wider than the margin."""
+    ratio = held.change.ratio
+    if ratio is None or ratio.high / ratio.value <= 1 + held.change.margin:
+        return ""
+    commit, _, dirty = (held.then.commit or "").partition("-")
+    ref = commit if commit and not dirty else "REF"  # whole, as a shallow clone can fetch it
+    return f"; or time both versions of it in one session: harness compare --against {ref}"

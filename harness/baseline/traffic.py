@@ -59,7 +59,10 @@ def compare_traffic(then: BaselineCase, now: BaselineCase, *, name: str) -> Chec
     if grown:
         outcome = Outcome.FAILED
         summary = f"more traffic than in baseline {name!r}: {_first(grown)}"
-        next_step = "see the lines of the traffic check; where this is meant, run without --baseline and save that"
+        next_step = (
+            "see the lines of the traffic check; where this is meant, run without --baseline and save that with: "
+            f"harness baseline save {name} --replace"
+        )
     elif doubts:
         outcome, summary = Outcome.INCONCLUSIVE, doubts.pop(0)
         next_step = "run on a device that counts traffic, or save the baseline again"

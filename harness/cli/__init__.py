@@ -1,99 +1,24 @@
-"""The ``harness`` command: one file per verb, one place where errors become messages and exit codes."""
+"""The ``harness`` command; ``command.py`` holds its verbs.
+
+Importing this imports next to nothing: the rest takes half a second, in which Ctrl-C must already be answered.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
-from contextlib import redirect_stdout
-from pathlib import Path
-from typing import TextIO, cast
 
-import click
+__all__ = ["main"]
 
-from harness import __version__
-from harness.cli.baseline import baseline_command
-from harness.cli.compare import compare_command
-from harness.cli.doctor import doctor_command
-from harness.cli.history import history_command
-from harness.cli.options import Debugging, debug_option
-from harness.cli.output import ReaderMayLeave
-from harness.cli.run import run_command
-from harness.cli.selfcheck import selfcheck_command
-from harness.cli.workloads import workloads_command
-from harness.errors import ExitCode, HarnessError
-
-__all__ = ["command", "main"]
-
-
-@click.group(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=(
-        "Exit status: 0 passed, 1 failed, 2 usage or a bad file, 3 not available here, "
-        "4 inconclusive, 130 interrupted."
-    ),
-)
-@click.version_option(__version__, prog_name="harness")
-@debug_option
-def command() -> None:
-    """Prove that a GPU op is right, stays on the device, and is as fast as it was."""
-
-
-for verb in (
-    run_command,
-    compare_command,
-    baseline_command,
-    history_command,
-    workloads_command,
-    doctor_command,
-    selfcheck_command,
-):
-    command.add_command(verb)
+_INTERRUPTED = 130
+"""``harness.errors.ExitCode.INTERRUPTED``, which is not imported yet when it is needed."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status; an error is one line on standard error."""
-    if str(Path.cwd()) not in sys.path:
-        # A console script starts without the working folder, where `package.module:WORKLOAD` mostly is.
-        sys.path.insert(0, str(Path.cwd()))
-    with redirect_stdout(cast(TextIO, ReaderMayLeave(sys.stdout))):
-        return _flushed(_status(sys.argv[1:] if arguments is None else arguments))
-
-
-def _status(arguments: list[str]) -> int:
-    debugging = Debugging()
     try:
-        return command.main(
-            args=arguments, prog_name="harness", standalone_mode=False, obj=debugging
-        ) or int(ExitCode.PASSED)
-    except HarnessError as error:
-        if debugging.wanted:
-            traceback.print_exc()
-        return _refuse(str(error), error.exit_code)
-    except click.ClickException as error:
-        error.show()
-        return int(ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        return _refuse("interrupted", ExitCode.INTERRUPTED)
-    except OSError as error:
-        return _no_output(error)
+        from harness.cli.command import run_command_line
 
-
-def _flushed(status: int) -> int:
-    """The status, unless what was printed cannot be delivered; Python would find out too late to say so."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        return _no_output(error)
-    return status
-
-
-def _no_output(error: OSError) -> int:
-    """Standard output is full: say so once, and let nothing that is still buffered raise at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _refuse(f"standard output cannot be written: {error.strerror or error}", ExitCode.USAGE)
-
-
-def _refuse(message: str, status: int) -> int:
-    click.echo(f"harness: {message}", err=True)
-    return int(status)
+        return run_command_line(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("harness: interrupted\n")
+        return _INTERRUPTED

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from harness.baseline.commands import at_store, password_note
 from harness.baseline.diff import Policy, compare_run
-from harness.baseline.promise import promised_by, timing_doubts
+from harness.baseline.promise import promised_by, refuse_comparison, timing_doubts
 from harness.baseline.stores.base import Store
 from harness.baseline.succession import Succession, succeeded, without_doubtful
 from harness.baseline.throughput import THROUGHPUT_CHECK, origin_text
@@ -64,8 +65,7 @@ def save_command(
     reports: Path,
 ) -> None:
     """Promise to keep what a run showed: RUN.json, or the latest run in the reports folder."""
-    path = run_file or latest_run(reports)
-    run = read_run(path)
+    path, run = (run_file, read_run(run_file)) if run_file else latest_run(reports)
     _refuse_bad_promise(run, path)
     doubts = {} if doubtful else timing_doubts(run)
     promised = without_doubtful(promised_by(run, name), doubts)
@@ -74,7 +74,7 @@ def save_command(
         if new_anchor and drop:
             lines = (*lines, f"all that baseline {name!r} held is given up: speeds start anew")
         else:
-            before = _replaceable(store, name)
+            before = store.load(name)
             if not drop:
                 _refuse_a_loss(before, baseline, doubts, path)
             handed_on = _handed_on(before, baseline, doubts, new_anchor=new_anchor)
@@ -103,7 +103,8 @@ def list_command(*, store: Store) -> None:
         click.echo(f"{name}  {baseline.created}  {commit}  {cases}")
     if not store.names():
         where = store.where
-        click.echo(f"no baseline in {where}; save one with: harness baseline save NAME", err=True)
+        command = f"harness baseline save main{at_store(where)}"
+        click.echo(f"no baseline in {where}; save one{password_note(where)}: {command}", err=True)
     if damaged:
         raise FileFormatError("; ".join(map(str, damaged)))
 
@@ -137,7 +138,8 @@ def diff_command(
 ) -> int:
     """Compare a run (RUN.json, or the latest) with a baseline."""
     baseline = store.load(name)
-    comparison = compare_run(read_run(run_file or latest_run(reports)), baseline, policy)
+    run = read_run(run_file) if run_file else latest_run(reports)[1]
+    comparison = compare_run(run, baseline, policy)
     console = Console(highlight=False, soft_wrap=True)
     results = list(comparison.run)
     for key, checks in comparison.cases.items():
@@ -163,12 +165,21 @@ def remove_command(*, name: str, store: Store) -> None:
     click.echo(f"removed {removed}")
 
 
-def latest_run(reports: Path) -> Path:
-    """The newest run.json below ``reports``: run folders are named by their time."""
-    runs = sorted(reports.glob("*/run.json"))
-    if not runs:
-        raise UsageError(f"no run in {reports}; run `harness run` first, or name a run.json")
-    return runs[-1]
+def latest_run(reports: Path) -> tuple[Path, Run]:
+    """The newest run below ``reports`` that is no comparison; run folders are named by their time.
+
+    Newer comparisons, whose timings mean nothing later, are passed over, which is said.
+    """
+    passed_over: list[Path] = []
+    for path in sorted(reports.glob("*/run.json"), reverse=True):
+        run = read_run(path)
+        if not run.paired_with:
+            for each in passed_over:
+                click.echo(f"harness: passed over {each}, which is a comparison", err=True)
+            return path, run
+        passed_over.append(path)
+    only = f" but {count_text(len(passed_over), 'comparison')}" if passed_over else ""
+    raise UsageError(f"no run{only} in {reports}; run `harness run` first, or name a run.json")
 
 
 def _case_lines(case: BaselineCase) -> Iterator[str]:
@@ -195,6 +206,7 @@ def _speed_text(speed: Speed) -> str:
 
 def _refuse_bad_promise(run: Run, path: Path) -> None:
     """A failing run is no promise to keep, nor one that broke a promise without anybody saying that it may."""
+    refuse_comparison(run, "a baseline")
     failed = {
         verdict.key: {check.check for check in verdict.checks if check.outcome is Outcome.FAILED}
         for verdict in run.verdicts
@@ -215,15 +227,6 @@ def _refuse_bad_promise(run: Run, path: Path) -> None:
         raise UsageError(f"{path} was interrupted before its end; run again and save that")
     if not run.verdicts:
         raise UsageError(f"{path} has no case, so there is nothing to promise")
-
-
-def _replaceable(store: Store, name: str) -> Baseline:
-    try:
-        return store.load(name)
-    except FileFormatError as error:
-        raise FileFormatError(
-            f"{error}; without its anchor: add --replace --new-anchor --drop"
-        ) from None
 
 
 def _handed_on(

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from harness.baseline.throughput import THROUGHPUT_CHECK
+from harness.cli.comparing import showing
+from harness.cli.conducting import apart, dumps, time_limit_option
 from harness.cli.interruption import termination_as_interrupt
-from harness.cli.options import debug_option, fraction, reports_option
+from harness.cli.options import (
+    Debugging,
+    debug_option,
+    fraction,
+    pass_debugging,
+    reports_option,
+)
+from harness.cli.output import keeping
 from harness.devices.registry import DEVICE_NAMES
 from harness.errors import OutputError
 from harness.model.outcome import Outcome
 from harness.model.verdict import Run
-from harness.report.files import check_writable, write_report
+from harness.report.files import HTML_FILE, check_writable, write_report
 from harness.report.json import encode_run
 from harness.report.text import print_summary
 from harness.report.view.mark import Mark
 from harness.session.against import (
     PEER,
     Criteria,
-    Progress,
     Request,
-    Step,
     compare_with_peer,
     compare_with_ref,
 )
+from harness.session.isolation import Hooks
 
 __all__ = ["compare_command"]
 
@@ -112,8 +116,9 @@ averages out; eight processes bring that to a third. Each costs a start of 0.3 s
     show_default=True,
     type=click.FloatRange(1),
     metavar="SECONDS",
-    help="Silence after which a side counts as hung.",
+    help=f"Silence after which a side counts as hung; with `{PEER}` there is --time-limit.",
 )
+@time_limit_option
 @click.option(
     "--seed",
     default=0,
@@ -130,7 +135,9 @@ averages out; eight processes bring that to a third. Each costs a start of 0.3 s
 @reports_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only what did not pass.")
 @debug_option
+@pass_debugging
 def compare_command(
+    debugging: Debugging,
     *,
     workloads: tuple[str, ...],
     ref: str,
@@ -143,6 +150,7 @@ def compare_command(
     python: str | None,
     import_path: str | None,
     patience: float,
+    time_limit_s: float,
     seed: int,
     json_file: str | None,
     reports: Path,
@@ -159,6 +167,7 @@ def compare_command(
             f"a slowdown within --margin is never called one; ask to find more than {margin:.1%}",
             param_hint="--find",
         )
+    _refuse_the_other_limit(click.get_current_context(), ref)
     check_writable(reports)
     request = Request(
         names=workloads,
@@ -171,21 +180,36 @@ def compare_command(
         python=python,
         import_path=import_path,
         patience_s=patience,
+        time_limit_s=time_limit_s,
         command=shlex.join(["harness", *sys.argv[1:]]),
     )
     compare = compare_with_peer if ref == PEER else compare_with_ref
-    with _progress() as progress, termination_as_interrupt():
-        run = compare(request, progress=progress)
-    written = write_report(run, reports)
-    _print(run, written, quiet=quiet, to_stderr=json_file == "-")
-    if json_file is not None:
-        _write_json(run, json_file)
+    threads = ref != PEER or not apart(time_limit_s)
+    with showing(threads=threads) as display, termination_as_interrupt():
+        hooks = Hooks(tick=display.tick, stage=display.stage, dump=dumps(wanted=debugging.wanted))
+        run = compare(request, progress=display.progress, hooks=hooks)
+    console = Console(highlight=False, stderr=json_file == "-")
+    _print(run, console, quiet=quiet)
+    with keeping(run.outcome):
+        if json_file is not None:
+            _write_json(run, json_file)
+        written = write_report(run, reports)
+        console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
     return int(run.exit_code)
 
 
-def _print(run: Run, written: Path, *, quiet: bool, to_stderr: bool) -> None:
+def _refuse_the_other_limit(context: click.Context, ref: str) -> None:
+    """A limit that would have no effect must not look as if it had."""
+    name, other = ("patience", "time-limit") if ref == PEER else ("time_limit_s", "patience")
+    if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+        option = name.removesuffix("_s").replace("_", "-")
+        raise click.UsageError(
+            f"--{option} has no effect with --against {ref}; use --{other} SECONDS there"
+        )
+
+
+def _print(run: Run, console: Console, *, quiet: bool) -> None:
     """The summary of any run, and the figures of what passed, which that leaves to the report."""
-    console = Console(highlight=False, stderr=to_stderr)
     print_summary(run, console, quiet=quiet)
     passed = [
         f"  {Mark.of(result.outcome).sign} {verdict.key}  {result.summary}"
@@ -195,7 +219,6 @@ def _print(run: Run, written: Path, *, quiet: bool, to_stderr: bool) -> None:
     ]
     for line in ["", *passed] if passed and not quiet else []:
         console.print(line, markup=False, soft_wrap=True)
-    console.print(f"report  {written / 'report.html'}", markup=False, soft_wrap=True)
 
 
 def _write_json(run: Run, file: str) -> None:
@@ -209,39 +232,3 @@ def _write_json(run: Run, file: str) -> None:
         raise OutputError(
             f"{file} cannot be written: {error.strerror or error}; choose another file"
         ) from None
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, one line per visit where it is piped; drawn only while nothing is timed."""
-    console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
-        yield lambda step: click.echo(
-            f"[{step.visit}/{step.visits}] {_text(step)}, {_left(step)}", err=True
-        )
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
-    with Bar(*columns, console=console, transient=True, auto_refresh=False) as bar:
-        task = bar.add_task("starting", total=1, left="")
-
-        def show(step: Step) -> None:
-            bar.update(
-                task,
-                description=_text(step),
-                completed=step.visit - 1,
-                total=step.visits,
-                left=_left(step),
-                refresh=True,
-            )
-
-        yield show
-
-
-def _text(step: Step) -> str:
-    pairs = f", process {step.pair} of {step.pairs}" if step.pairs > 1 else ""
-    return f"{step.case}{pairs}"
-
-
-def _left(step: Step) -> str:
-    minutes, seconds = divmod(round(step.left_s), 60)
-    return f"about {f'{minutes} min ' if minutes else ''}{seconds} s left"

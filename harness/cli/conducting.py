@@ -1,10 +1,11 @@
-"""How ``harness run`` has its cases run: in a process of their own with a time limit, or here without one."""
+"""How a command has its cases run: in a process of their own with a time limit, or here without one."""
 
 from __future__ import annotations
 
 import faulthandler
 import math
 import traceback
+from collections.abc import Callable
 
 import click
 from rich.console import Console
@@ -17,7 +18,7 @@ from harness.session.catalogue import select
 from harness.session.conduct import Request, conduct
 from harness.session.isolation import SUPPORTED, Errand, Hooks, conduct_apart
 
-__all__ = ["run_of", "time_limit_option"]
+__all__ = ["apart", "dumps", "run_of", "time_limit_option"]
 
 _TIME_LIMIT_S = 300.0
 """A hundred times the longest built-in case, and what a CI job can wait for."""
@@ -45,9 +46,20 @@ time_limit_option = click.option(
     show_default=True,
     type=_seconds,
     metavar="SECONDS",
-    help="For each case, its benchmark not counted: a case that hangs is ended, and the others still run. 0: no "
+    help="For each case, its timing not counted: a case that hangs is ended, and the others still run. 0: no "
     "limit, and everything in this process, for debuggers and profilers.",
 )
+
+
+def apart(time_limit_s: float) -> bool:
+    """Whether cases get a process of their own: with a time limit, where processes can be forked safely."""
+    return SUPPORTED and time_limit_s > 0
+
+
+def dumps(*, wanted: bool) -> Callable[[str], None]:
+    """Who is told where the threads of a process were when it ended: standard error, if that is ``wanted``."""
+    shows = wanted or faulthandler.is_enabled()
+    return lambda text: click.echo(text, err=True) if shows else None
 
 
 def run_of(errand: Errand, console: Console) -> Run:
@@ -55,16 +67,17 @@ def run_of(errand: Errand, console: Console) -> Run:
 
     Where processes cannot be forked safely there is no limit either.
     """
-    return _apart(errand, console) if SUPPORTED and errand.time_limit_s else _here(errand, console)
+    forks = apart(errand.time_limit_s)
+    return _apart(errand, console) if forks else _here(errand, console)
 
 
 def _apart(errand: Errand, console: Console) -> Run:
-    wanted = errand.tracebacks or faulthandler.is_enabled()
     with shown(console, threads=False) as display, termination_as_interrupt():
         hooks = Hooks(
             progress=display.report,
             tick=display.tick,
-            dump=lambda text: click.echo(text, err=True) if wanted else None,
+            dump=dumps(wanted=errand.tracebacks),
+            stage=display.stage,
         )
         return conduct_apart(errand, hooks)
 
@@ -83,5 +96,6 @@ def _here(errand: Errand, console: Console) -> Run:
         return conduct(
             request,
             progress=display.report,
+            stage=display.stage,
             on_fault=traceback.print_exception if errand.tracebacks else None,
         )

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
+from harness.baseline.commands import at_store, password_note
 from harness.baseline.records import left_out, records_of
 from harness.baseline.stores.base import Store
+from harness.baseline.stores.record_codec import checked
 from harness.baseline.trend import trends
 from harness.cli.baseline import latest_run
 from harness.cli.history_text import list_lines, show_lines
 from harness.cli.options import debug_option, reports_option, store_option
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError, OutputError, UsageError
 from harness.model.verdict import Run
 from harness.report.json import read_run
 from harness.units import count_text
 
 __all__ = ["add_run", "history_command"]
+
+_VARIABLE = "HARNESS_HISTORY"
+"""Where ``harness run`` may take the store of its history from."""
 
 last_option = click.option(
     "--last",
@@ -46,7 +53,13 @@ def history_command() -> None:
 @debug_option
 def add_command(*, files: tuple[Path, ...], store: Store, reports: Path) -> None:
     """Add the timings of runs, or of the latest; what is there already is not added twice."""
-    _add(files or (latest_run(reports),), store)
+    if not files:
+        path, run = latest_run(reports)
+        _add_one(run, path, store)
+    elif _add(files, store) == len(files):
+        raise UsageError(
+            "nothing was added, only comparisons were named; measure with: harness run"
+        )
 
 
 @history_command.command("push")
@@ -96,15 +109,44 @@ def add_run(run: Run, file: Path, store: Store) -> None:
     try:
         _add_one(run, file, store)
     except HarnessError as error:
-        later = shlex.join(["harness", "history", "push", str(file), "--store", store.where])
-        click.echo(f"harness: the history was not written: {error}; later: {later}", err=True)
+        later = _later(file, store)
+        click.echo(f"harness: the history was not written: {error}; later{later}", err=True)
 
 
-def _add(files: tuple[Path, ...], store: Store) -> None:
-    """All files are read before the first is added, so that a wrong name adds nothing."""
-    runs = [(file, read_run(file)) for file in files]
-    for file, run in runs:
-        _add_one(run, file, store)
+def _later(file: Path, store: Store) -> str:
+    """The command that adds a run later; a store from the environment is named by its variable, password and all."""
+    push = shlex.join(["harness", "history", "push", str(file)])
+    context = click.get_current_context(silent=True)
+    source = context and context.get_parameter_source("history")
+    if source is ParameterSource.ENVIRONMENT and os.environ.get(_VARIABLE):
+        return f': HARNESS_STORE="${_VARIABLE}" {push}'
+    return f"{password_note(store.where)}: {push}{at_store(store.where)}"
+
+
+def _add(files: tuple[Path, ...], store: Store) -> int:
+    """Comparisons are passed over and counted; a file that cannot be used is named when all the others are added."""
+    comparisons = 0
+    unusable: list[str] = []
+    for file in files:
+        try:
+            run = read_run(file)
+            checked(() if run.paired_with else records_of(run))
+        except (UsageError, OutputError) as error:
+            unusable.append(str(error))
+            continue
+        if run.paired_with:
+            click.echo(
+                f"history {file} is a comparison with {run.paired_with}, so it was passed over"
+            )
+            comparisons += 1
+        else:
+            _add_one(run, file, store)
+    if unusable:
+        others = (
+            f"; of {len(files):,} files the other {len(files) - len(unusable):,} were dealt with"
+        )
+        raise UsageError("; ".join(unusable) + (others if files[1:] else ""))
+    return comparisons
 
 
 def _add_one(run: Run, file: Path, store: Store) -> None:
@@ -125,7 +167,9 @@ def _add_one(run: Run, file: Path, store: Store) -> None:
 
 
 def _nothing(store: Store) -> str:
-    return f"no history in {store.where}; add a run with: harness history add RUN.json"
+    where = store.where
+    command = f"harness history add{at_store(where)}"
+    return f"no history in {where}; add the latest run{password_note(where)}: {command}"
 
 
 def _unknown(key: str, store: Store) -> UsageError:

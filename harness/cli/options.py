@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from harness.baseline.commands import DEFAULT_STORE
 from harness.baseline.policy import DEFAULT_MARGIN, Policy
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import FORMS, open_store
@@ -74,7 +75,7 @@ store_option = click.option(
     "--baselines",
     "store",
     metavar="WHERE",
-    default="baselines",
+    default=DEFAULT_STORE,
     show_default=True,
     envvar="HARNESS_STORE",
     show_envvar=True,

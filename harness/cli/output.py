@@ -1,11 +1,30 @@
-"""Standard output whose reader may leave early, as in ``harness run | head -1``."""
+"""What a command puts out: text whose reader may leave early, as in ``harness run | head -1``, and then files."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["ReaderMayLeave"]
+from harness.errors import ExitCode, HarnessError
+from harness.model.outcome import Outcome
+
+__all__ = ["ReaderMayLeave", "keeping"]
+
+
+@contextmanager
+def keeping(outcome: Outcome) -> Iterator[None]:
+    """Keep in files what has been shown already: where that cannot be done, a failed verdict still ends the command.
+
+    The error goes on to be told; only its exit status gives way to that of a failure.
+    """
+    try:
+        yield
+    except HarnessError as error:
+        if outcome is Outcome.FAILED:
+            error.exit_code = ExitCode.FAILED
+        raise
 
 
 class ReaderMayLeave:

@@ -27,10 +27,11 @@ from harness.cli.options import (
     reports_option,
     store_option,
 )
+from harness.cli.output import keeping
 from harness.devices.registry import DEVICE_NAMES
 from harness.model.outcome import Outcome
 from harness.report.ci import publish
-from harness.report.files import JSON_FILE, check_writable, write_report
+from harness.report.files import HTML_FILE, JSON_FILE, check_writable, write_report
 from harness.report.selfcheck_file import with_self_checks
 from harness.report.text import print_summary
 from harness.session.isolation import Errand
@@ -132,10 +133,11 @@ def run_command(
         unheld = unknown_baseline(baseline_name, store.where, outcome=no_baseline)
         run = replace(run, checks=(*run.checks, unheld))
     run = with_self_checks(run, reports)
-    folder_written = write_report(run, reports)
     print_summary(run, console, quiet=quiet)
     publish(run, os.environ, sys.stdout)
-    console.print(f"report  {folder_written / 'report.html'}", markup=False, soft_wrap=True)
-    if history is not None:
-        add_run(run, folder_written / JSON_FILE, history)
+    with keeping(run.outcome):
+        written = write_report(run, reports)
+        console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
+        if history is not None:
+            add_run(run, written / JSON_FILE, history)
     return int(run.exit_code)

@@ -11,23 +11,31 @@ import click
 from rich.console import Console
 
 from harness.benchmark.selfcheck import Plan
+from harness.cli.conducting import apart, dumps, time_limit_option
 from harness.cli.interruption import termination_as_interrupt
-from harness.cli.options import debug_option, fraction, reports_option
+from harness.cli.options import (
+    Debugging,
+    debug_option,
+    fraction,
+    pass_debugging,
+    reports_option,
+)
+from harness.cli.output import keeping
+from harness.cli.progress import Lines, span
 from harness.devices.registry import DEVICE_NAMES, choose_devices
+from harness.model.selfcheck import SelfCheckRun
 from harness.report.files import check_writable
 from harness.report.selfcheck_file import read_self_checks, save_self_checks
 from harness.report.selfcheck_text import print_self_checks
 from harness.session.catalogue import select
-from harness.session.selfcheck import Announcement, self_check
+from harness.session.isolation import Hooks
+from harness.session.selfcheck import Announcement, self_check, self_check_apart
 from harness.units import count_text
 
 __all__ = ["Telling", "selfcheck_command"]
 
 _FEWEST_DECISIONS = 5
 """None of four says that the true rate is below 53 %: nothing."""
-
-_SAY_EVERY_S = 15.0
-"""Where output is piped, a line per op and four a minute: enough to see that it lives, no flood in a CI log."""
 
 
 @click.command("selfcheck")
@@ -81,9 +89,12 @@ _SAY_EVERY_S = 15.0
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of inputs and order."
 )
+@time_limit_option
 @reports_option
 @debug_option
+@pass_debugging
 def selfcheck_command(
+    debugging: Debugging,
     *,
     workloads: tuple[str, ...],
     device: str,
@@ -93,6 +104,7 @@ def selfcheck_command(
     margin: float,
     confidence: float,
     seed: int,
+    time_limit_s: float,
     reports: Path,
 ) -> int:
     """Time every op beside an identical copy of itself, and beside one made slower by a known amount.
@@ -111,29 +123,47 @@ def selfcheck_command(
     console = Console(highlight=False)
     check_writable(reports)
     read_self_checks(reports)  # a damaged file is told now, not after half an hour
+    run = _checked(workloads, device, plan, time_limit_s=time_limit_s, shown=debugging.wanted)
+    print_self_checks(run, console, now=datetime.now(UTC).isoformat())
+    if run.checks:
+        with keeping(run.outcome):
+            kept = save_self_checks(run.environment.hard, run.checks, reports)
+            console.print(f"kept in  {kept}", markup=False, soft_wrap=True)
+    return int(run.exit_code)
+
+
+def _checked(
+    workloads: tuple[str, ...], device: str, plan: Plan, *, time_limit_s: float, shown: bool
+) -> SelfCheckRun:
+    """The self-check in a process of its own with a time limit, or here without one."""
     telling = Telling()
     with termination_as_interrupt():
-        run = self_check(
+        if apart(time_limit_s):
+            hooks = Hooks(tick=telling.tick, stage=telling.stage, dump=dumps(wanted=shown))
+            return self_check_apart(
+                workloads,
+                device,
+                plan,
+                time_limit_s=time_limit_s,
+                announce=telling.announce,
+                progress=telling.progress,
+                hooks=hooks,
+            )
+        return self_check(
             select(workloads),
             choose_devices(device),
             plan,
             announce=telling.announce,
             progress=telling.progress,
         )
-    print_self_checks(run, console, now=datetime.now(UTC).isoformat())
-    if run.checks:
-        kept = save_self_checks(run.environment.hard, run.checks, reports)
-        console.print(f"kept in  {kept}", markup=False, soft_wrap=True)
-    return int(run.exit_code)
 
 
 class Telling:
     """Says on standard error what will be done, how far it is, and how long it will still take."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._started = self._said = clock()
-        self._op = ""
+        self._clock, self._lines = clock, Lines(clock)
+        self._started, self._op = clock(), ""
         self._expected = Announcement(ops=0, decisions=0, most_s=0.0)
 
     def announce(self, expected: Announcement) -> None:
@@ -141,24 +171,21 @@ class Telling:
         self._expected, self._started = expected, self._clock()
         click.echo(
             f"self-check of {count_text(expected.ops, 'op')}: {count_text(expected.decisions, 'decision')} at most, "
-            f"up to {_span(expected.most_s)}",
+            f"up to {span(expected.most_s)}",
             err=True,
         )
 
     def progress(self, op: str, made: int) -> None:
-        """Say how far it is: at once for another op, else four times a minute."""
-        now, total = self._clock(), self._expected.decisions
-        if op == self._op and now - self._said < _SAY_EVERY_S:
-            return
-        self._op, self._said = op, now
-        took = now - self._started
-        left = took / made * (total - made) if made else self._expected.most_s
-        click.echo(f"[{made}/{total}] {op}  {_span(left)} left", err=True)
+        """Say how far it is: at once for another op, else every ten seconds."""
+        total, took = self._expected.decisions, self._clock() - self._started
+        left_s = took / made * (total - made) if made else self._expected.most_s
+        new, self._op = op != self._op, op
+        self._lines.begin(op, about=f"[{made}/{total}]", left_s=left_s, always=new)
 
+    def stage(self, what: str) -> None:
+        """What is done now, which is said when nothing else was for ten seconds."""
+        self._lines.stage(what)
 
-def _span(seconds: float) -> str:
-    """A time to wait, to the minute above two: ``90 s``, ``24 min``, ``2 h 5 min``."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    def tick(self) -> None:
+        """Say what goes on, if nothing was said for long."""
+        self._lines.tick()

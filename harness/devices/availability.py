@@ -7,7 +7,7 @@ import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Availability", "cuda_driver", "optional_packages"]
+__all__ = ["Availability", "cuda_driver", "install_extra", "optional_packages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,25 +21,34 @@ class Availability:
     install: str = ""
 
 
+def install_extra(name: str) -> str:
+    """The line that installs an extra, and with it all that belongs together.
+
+    It is the same for who installed a clone (``pip install -e .``): pip then finds the package there already and
+    adds what the extra names.
+    """
+    return f'python -m pip install "ondevice-harness[{name}]"'
+
+
 _OPTIONAL = (
     (
         "cupy-cuda13x",
         "arrays on a GPU of CUDA 13",
-        'python -m pip install "ondevice-harness[cuda13]"',
+        install_extra("cuda13"),
     ),
     (
         "cupy-cuda12x",
         "arrays on a GPU of CUDA 12",
-        'python -m pip install "ondevice-harness[cuda12]"',
+        install_extra("cuda12"),
     ),
     ("cupti-python", "traffic of a GPU", "comes with either of these extras"),
     ("nvidia-ml-py", "clocks, temperature and load of a GPU", "comes with either of these extras"),
     (
         "ml_dtypes",
         "bfloat16 arrays on the CPU",
-        'python -m pip install "ondevice-harness[bfloat16]"',
+        install_extra("bfloat16"),
     ),
-    ("pytest", "the pytest plugin", 'python -m pip install "ondevice-harness[test]"'),
+    ("pytest", "the pytest plugin", install_extra("test")),
 )
 """Distributions this version can use, each with its purpose and the line that installs it."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.devices.availability import install_extra
 from harness.devices.cuda_faults import fault_of
 from harness.errors import UnavailableError
 from harness.units import count_text
@@ -73,7 +74,7 @@ def unavailable(index: int, cause: str, next_step: str) -> GpuUnavailableError:
 
 
 def install_line(driver: int | None = None) -> str:
-    """How to install the CuPy that fits a driver (``13000`` for CUDA 13.0); for any without one."""
+    """How to install CuPy and all else that fits a driver (``13000`` for CUDA 13.0); for any without one."""
     if driver is None:
         return f"{_pip(13)} (driver {_LEAST_DRIVER[13]} or newer) or {_pip(12)}"
     return _pip(13 if driver >= 13000 else 12)
@@ -85,7 +86,7 @@ def ump_enabled(variables: Mapping[str, str]) -> bool:
 
 
 def _pip(major: int) -> str:
-    return f'python -m pip install "{_WHEELS[major]}[ctk]"'
+    return install_extra(f"cuda{major}")
 
 
 def _driver(index: int, surroundings: Surroundings) -> int:

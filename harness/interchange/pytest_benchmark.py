@@ -19,6 +19,7 @@ import msgspec
 from harness.baseline.foreign import foreign_document, foreign_text
 from harness.baseline.validation import quoted
 from harness.errors import FileFormatError
+from harness.interchange.seal import DIGEST_KEY, digest_of
 from harness.model.environment import Environment
 from harness.model.measurement import Sample, Speed, Throughput
 from harness.stats.speed import speed_of
@@ -58,13 +59,15 @@ class StoredBenchmark:
     """One test as the file has it.
 
     ``speeds`` holds that of the raw timings and, where it was timed beside a frozen peer, that of the pair;
-    ``why_none`` says why there is neither. ``throughput`` is the work of one call, where it was declared.
+    ``why_none`` says why there is neither. ``throughput`` is the work of one call, where it was declared. ``sealed``
+    says that a digest vouches for what the file says being what was measured.
     """
 
     fullname: str
     speeds: tuple[Speed, ...] = ()
     throughput: Throughput | None = None
     why_none: str = ""
+    sealed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +94,7 @@ def decode_benchmarks(data: bytes, *, source: str) -> BenchmarkFile:
     """The benchmarks in a file's bytes; ``source`` is what messages call the file.
 
     Raises ``FileFormatError``, and nothing else, where it is empty, cut off, another tool's, or holds timings that
-    are none; its one line names the file, the place and the next step. A benchmark saved without its timings, or
+    are none or were edited after they were written; its one line names the file, the place and the next step. A benchmark saved without its timings, or
     standing twice, is kept and says so. Costs about 0.1 s per 10 MB.
     """
     document = _document(_parsed(data, source), source)
@@ -134,8 +137,22 @@ def _benchmark(plain: Any, path: str, source: str) -> StoredBenchmark:
         throughput = _converted(ours["throughput"], Throughput, f"{place}.throughput", source)
     why_none = "" if speeds else "was saved without its timings; add --benchmark-save-data"
     return StoredBenchmark(
-        fullname=fullname, speeds=tuple(speeds), throughput=throughput, why_none=why_none
+        fullname=fullname,
+        speeds=tuple(speeds),
+        throughput=throughput,
+        why_none=why_none,
+        sealed=_is_sealed(entry, ours, place, source),
     )
+
+
+def _is_sealed(entry: Mapping[str, Any], ours: Mapping[str, Any], place: str, source: str) -> bool:
+    """Whether the benchmark has the digest of its content; one with another was edited, one without may have been."""
+    if DIGEST_KEY not in ours:
+        return False
+    if ours[DIGEST_KEY] != digest_of(entry, ours):
+        problem = f"does not fit {quoted(entry['fullname'])}, which was edited after it was timed"
+        _refuse(source, f"{place}.{DIGEST_KEY}", problem)
+    return True
 
 
 def _speed(data: Any, timer: str, calls: Any, path: str, source: str) -> Speed:

@@ -14,6 +14,7 @@ import msgspec
 
 from harness.errors import OutputError
 from harness.interchange.pytest_benchmark import EXTRA_KEY, SCHEMA_VERSION, timer_label
+from harness.interchange.seal import seal
 from harness.model.environment import Environment
 from harness.model.measurement import Sample
 from harness.model.verdict import Run, Verdict
@@ -72,7 +73,7 @@ def _benchmark(verdict: Verdict, sample: Sample, run: Run) -> dict[str, Any]:
     fullname = node_id(verdict)
     name = fullname.rpartition("::")[2] if "::" in fullname else verdict.case
     _, bracket, parameter = name.rstrip("]").partition("[")
-    return {
+    benchmark = {
         "group": None,
         "name": name,
         "fullname": fullname,
@@ -89,6 +90,7 @@ def _benchmark(verdict: Verdict, sample: Sample, run: Run) -> dict[str, Any]:
         },
         "stats": _stats([value / 1e9 for value in sample.call_ns], sample.calls_per_value),
     }
+    return seal(benchmark, EXTRA_KEY)
 
 
 def _extra(verdict: Verdict, sample: Sample, run: Run) -> dict[str, Any]:

@@ -13,6 +13,7 @@ __all__ = [
     "Rates",
     "Sample",
     "Speed",
+    "SpeedChange",
     "Throughput",
     "rates_of",
 ]
@@ -71,6 +72,23 @@ class Estimate:
     low: float
     high: float
     confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedChange:
+    """A time per call held against another: ``ratio`` is now over then, so above 1 is slower.
+
+    ``margin`` is the slowdown that is too much, as a fraction, ``decision`` what was decided in a word, ``against``
+    whose time it is held against, in words. ``baseline_ns`` is the median of that, nanoseconds per call; of a stored
+    baseline it was taken on another day, and the ratio is of quotients to a frozen peer unless it is ``raw``.
+    """
+
+    ratio: Estimate
+    margin: float
+    decision: str
+    against: str
+    baseline_ns: float
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from harness.errors import ExitCode
 from harness.model.budget import Limit, Violation
 from harness.model.environment import Environment
-from harness.model.measurement import CopyBandwidth, Estimate, Rates, Sample, Throughput
+from harness.model.measurement import (
+    CopyBandwidth,
+    Estimate,
+    Rates,
+    Sample,
+    SpeedChange,
+    Throughput,
+)
 from harness.model.outcome import Evidence, Outcome, worst
 from harness.model.selfcheck import SelfCheck
 from harness.model.trace import TrafficCounts
@@ -40,7 +47,8 @@ class CheckResult:
     """What one check found.
 
     ``check`` names it (``"traffic"``, ``"values"``), ``summary`` is one sentence a person can act on,
-    ``evidence`` says what it rests on, ``next_step`` what to do when it did not pass.
+    ``evidence`` says what it rests on, ``next_step`` what to do when it did not pass. ``change`` is the number behind
+    a decision on speed.
     """
 
     check: str
@@ -50,6 +58,7 @@ class CheckResult:
     violations: tuple[Violation, ...] = ()
     details: tuple[str, ...] = ()
     next_step: str = ""
+    change: SpeedChange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

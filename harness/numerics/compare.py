@@ -267,7 +267,7 @@ def _agreement_text(comparison: Comparison) -> str:
 
 
 def _ratio_text(ratio: float) -> str:
-    return "beyond any multiple of" if math.isinf(ratio) else f"{ratio:.3g} times"
+    return "beyond any multiple of" if math.isinf(ratio) else f"{float(f'{ratio:.3g}'):,.9g} times"
 
 
 def _index_text(index: tuple[int, ...]) -> str:

@@ -75,11 +75,16 @@ def pytest_benchmark_update_commit_info(config: pytest.Config, commit_info: dict
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
-    """Add the facts that explain a difference and forbid no comparison, beside what pytest-benchmark reads."""
+    """Add the facts that explain a difference and forbid no comparison, and seal what we added to each benchmark."""
     from harness.interchange.pytest_benchmark import EXTRA_KEY, SCHEMA_VERSION
+    from harness.interchange.seal import seal
     from harness.pytest_plugin.outcomes import Failed
     from harness.pytest_plugin.speed_timing import speed_environment
 
+    output_json["benchmarks"] = [
+        seal(each, EXTRA_KEY) if EXTRA_KEY in each["extra_info"] else each
+        for each in output_json["benchmarks"]
+    ]
     try:
         environment = speed_environment(config)
     except Failed:

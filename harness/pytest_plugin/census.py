@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +17,10 @@ from harness.pytest_plugin.speed_settings import SPEED_CHECKS, SPEED_MARK, SPEED
 if TYPE_CHECKING:
     from harness.model.verdict import CheckResult, Verdict
 
-__all__ = ["Absence", "Census", "absences"]
+__all__ = ["UNJUDGED_ENTRY", "Absence", "Census", "absences"]
+
+UNJUDGED_ENTRY = "harness_unjudged"
+"""The attribute of a test's report that holds what ``speed_enforcement.unjudged`` says of it."""
 
 _ALIKE = 0.75
 """``test_softmax`` and ``test_softmax_f32`` are alike, ``test_softmax`` and ``test_matmul`` are not."""
@@ -51,6 +54,7 @@ class Census:
         self._collected: dict[str, bool] = {}
         self._skipped: set[str] = set()
         self._old_names: set[str] = set()
+        self._raw: dict[str, Mapping[str, Any]] = {}
         self.checks: tuple[CheckResult, ...] = ()
         self.notes: tuple[str, ...] = ()
 
@@ -61,7 +65,12 @@ class Census:
         self._old_names.update(name for name in names if isinstance(name, str))
 
     def ended(self, report: pytest.TestReport) -> None:
-        """Note a test that was skipped."""
+        """Note a test that was skipped, and one whose speed was held against raw times alone; its last run counts."""
+        if report.when == "call" and not isinstance(report, pytest.SubtestReport):
+            raw = getattr(report, UNJUDGED_ENTRY, None)
+            self._raw.pop(report.nodeid, None)
+            if raw is not None:
+                self._raw[report.nodeid] = raw
         if report.skipped and not hasattr(report, "wasxfail") and report.when != "teardown":
             self._skipped.add(report.nodeid)
 
@@ -69,7 +78,7 @@ class Census:
         """Find what is missing and what could not be judged, and let the exit status say so where the policy does."""
         if session.exitstatus not in _WHOLE:
             return
-        self.checks = (*self._absent(verdicts), *_unjudged(verdicts, self._action))
+        self.checks = (*self._absent(verdicts), *self._unjudged(verdicts))
         fails = any(check.outcome.value == "failed" for check in self.checks)
         if fails and session.exitstatus in (
             pytest.ExitCode.OK,
@@ -113,6 +122,34 @@ class Census:
         for nodeid in stored.benchmarks:
             if nodeid in self._skipped and nodeid not in judged:
                 yield _skipped(nodeid, stored.name, self._action(Situation.SKIPPED))
+
+    def _unjudged(self, verdicts: Sequence[Verdict]) -> Iterator[CheckResult]:
+        """One result where tests are limited and not one was judged: a gate that sees nothing must not look open."""
+        from harness.model.outcome import Outcome
+        from harness.model.verdict import CheckResult
+        from harness.units import count_text
+
+        others = [each for each in verdicts if _nodeid(each) not in self._raw]
+        speeds = [check for verdict in others for check in _speeds(verdict)]
+        blind = [
+            (check.summary, check.next_step)
+            for check in speeds
+            if check.outcome is Outcome.INCONCLUSIVE and not check.evidence
+        ]
+        blind += [
+            (raw["summary"], raw["next_step"]) for raw in self._raw.values() if raw["limited"]
+        ]
+        if not blind or any(check.evidence for check in speeds):
+            return
+        fails = self._action(Situation.UNJUDGED) is Action.FAIL
+        summary, next_step = blind[0]
+        yield CheckResult(
+            check="speed",
+            outcome=Outcome.FAILED if fails else Outcome.SKIPPED,
+            summary=f"no speed was judged, of {count_text(len(blind), 'test')} that should have been: {summary}",
+            evidence="",
+            next_step=f"{next_step}; to allow it: --harness-policy unjudged=pass",
+        )
 
 
 def absences(
@@ -209,29 +246,6 @@ def _skipped(nodeid: str, baseline: str, action: Action) -> CheckResult:
         summary=f"skipped: {nodeid} is in baseline {baseline!r} and was not timed",
         evidence="",
         next_step="run it where it can run, or write the baseline again without it",
-    )
-
-
-def _unjudged(verdicts: Sequence[Verdict], action: _Choice) -> Iterator[CheckResult]:
-    """One result where tests are limited and not one could be compared: a gate that sees nothing must not look open."""
-    from harness.model.outcome import Outcome
-    from harness.model.verdict import CheckResult
-    from harness.units import count_text
-
-    speeds = [check for verdict in verdicts for check in _speeds(verdict)]
-    blind = [
-        check for check in speeds if check.outcome is Outcome.INCONCLUSIVE and not check.evidence
-    ]
-    if not blind or any(check.evidence for check in speeds):
-        return
-    chosen = action(Situation.UNJUDGED)
-    first = blind[0]
-    yield CheckResult(
-        check="speed",
-        outcome=Outcome.FAILED if chosen is Action.FAIL else Outcome.SKIPPED,
-        summary=f"no speed was judged, of {count_text(len(blind), 'test')} that should have been: {first.summary}",
-        evidence="",
-        next_step=f"{first.next_step}; to allow it: --harness-policy unjudged=pass",
     )
 
 

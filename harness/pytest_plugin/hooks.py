@@ -6,6 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
+from harness.pytest_plugin.census import UNJUDGED_ENTRY
 from harness.pytest_plugin.fixtures import CALLING, RECORDER
 from harness.pytest_plugin.ledger import ENTRY
 from harness.pytest_plugin.outcomes import Failed, Skipped
@@ -17,6 +18,7 @@ from harness.pytest_plugin.speed_enforcement import (
     has_limits,
     is_timed,
     speed_sections,
+    unjudged,
 )
 from harness.pytest_plugin.speed_settings import (
     SPEED_MARK,
@@ -168,6 +170,7 @@ def pytest_runtest_makereport(
             tell(item, call, report)
             if not mine:
                 report.sections.extend(speed_sections(item))
+            vars(report)[UNJUDGED_ENTRY] = unjudged(item)
         found = entry(item, call, report)
         if found is not None:
             vars(report)[ENTRY] = found

@@ -183,7 +183,7 @@ def _only_timed(verdict: Verdict) -> bool:
 
 
 def _shown(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """What was seen of speed and decided nothing, a line each."""
+    """What was seen of speed and decided nothing, a line each; a skipped test does not show its reason by itself."""
     from harness.model.outcome import Outcome
     from harness.units import count_text
 
@@ -191,7 +191,7 @@ def _shown(verdicts: Sequence[Verdict]) -> Iterator[str]:
         f"{verdict.workload}::{verdict.case}: {check.summary}"
         for verdict in verdicts
         for check in _speeds(verdict)
-        if check.outcome is Outcome.SKIPPED
+        if check.outcome in (Outcome.SKIPPED, Outcome.INCONCLUSIVE)
     ]
     yield from lines[:_MOST_SHOWN]
     if len(lines) > _MOST_SHOWN:

@@ -13,7 +13,8 @@ from harness.errors import HarnessError
 from harness.pytest_plugin.census import Census
 from harness.pytest_plugin.ledger import Ledger, write_report, write_whole
 from harness.pytest_plugin.settings import SETTINGS
-from harness.pytest_plugin.speed_settings import SPEED_SETTINGS
+from harness.pytest_plugin.speed_enforcement import SPEED_PROPERTY
+from harness.pytest_plugin.speed_settings import SPEED_SETTINGS, UNJUDGED
 
 if TYPE_CHECKING:
     from harness.model.verdict import Run
@@ -57,6 +58,18 @@ class Reporting:
         """Take what a test found."""
         self._ledger.add(report)
         self._census.ended(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(
+        self, report: pytest.CollectReport | pytest.TestReport
+    ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """Show a test that passed without a judgement on its speed as what it is."""
+        if report.when != "call" or not report.passed or hasattr(report, "wasxfail"):
+            return None
+        told = any(each[0] == SPEED_PROPERTY for each in report.user_properties)
+        if not told or isinstance(report, pytest.SubtestReport):
+            return None
+        return "passed", "u", (f"PASSED ({UNJUDGED})", {"yellow": True})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from harness.pytest_plugin.outcomes import Failed, Skipped
 from harness.pytest_plugin.policy import Action
-from harness.pytest_plugin.speed_settings import SPEED_MARK, SPEED_SETTINGS, SpeedSettings
+from harness.pytest_plugin.speed_settings import SPEED_MARK, SPEED_SETTINGS, UNJUDGED, SpeedSettings
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.speed_findings import Session, Timed
@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FINDINGS",
+    "SPEED_PROPERTY",
     "TIMED",
     "SpeedLimits",
     "forget_speed",
     "has_limits",
     "is_timed",
     "speed_sections",
+    "unjudged",
 ]
 
 FINDINGS: pytest.StashKey[tuple[Finding, ...]] = pytest.StashKey()
 TIMED: pytest.StashKey[Timed] = pytest.StashKey()
+
+SPEED_PROPERTY = "harness_speed"
+"""The property under which JUnit files and other plugins find that no judgement was passed on a test's speed."""
 
 _FIXTURE = "benchmark"
 
@@ -48,12 +53,34 @@ def forget_speed(item: pytest.Item) -> None:
         del item.stash[FINDINGS]
     if TIMED in item.stash:
         del item.stash[TIMED]
+    item.user_properties[:] = [each for each in item.user_properties if each[0] != SPEED_PROPERTY]
+
+
+def unjudged(item: pytest.Item) -> Mapping[str, Any] | None:
+    """What was said of a test whose speed was held against raw times alone, as plain data that travels with its report.
+
+    ``limited`` says whether a mark limits it. ``None`` where there was more to hold it against, or nothing.
+    """
+    found = item.stash.get(FINDINGS, ())
+    shown = [finding.result for finding in found if finding.unjudged]
+    if not shown or any(finding.is_judgement for finding in found):
+        return None
+    first = shown[0]
+    return {
+        "limited": has_limits(item),
+        "summary": first.summary,
+        "next_step": first.next_step,
+    }
 
 
 def speed_sections(item: pytest.Item) -> list[tuple[str, str]]:
     """What was found of a test's speed, to stand beside an outcome that does not say it."""
     text = "\n\n".join(finding.text for finding in item.stash.get(FINDINGS, ()))
     return [(f"harness: {SPEED_MARK}", text)] if text else []
+
+
+def _unjudged_text(summary: str) -> str:
+    return summary if summary.startswith(UNJUDGED) else f"{UNJUDGED}: {summary}"
 
 
 def _end(ending: Failed | Skipped) -> NoReturn:
@@ -70,17 +97,17 @@ class SpeedLimits:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._settings: SpeedSettings = config.stash[SPEED_SETTINGS]
-        self._comparisons = 1
+        self._comparisons = self._raw_comparisons = 1
         self._session: Session | None = None
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count the comparisons to come, which decides how sure each must be."""
+        """Count the comparisons to come, which decides how sure each must be; those of raw times by themselves."""
         items = [item for item in session.items if has_limits(item) or self._stored_speeds(item)]
         if items:
             from harness.errors import UsageError
             from harness.pytest_plugin.speed_marks import peers, speed_limits
 
-            count = 0
+            count = raw = 0
             for item in items:
                 try:
                     beside = len(list(peers(speed_limits(item))))
@@ -88,7 +115,8 @@ class SpeedLimits:
                     continue
                 decides = bool(beside) or self._settings.trust_raw
                 count += beside + (self._stored_speeds(item) if decides else 0)
-            self._comparisons = max(1, count)
+                raw += 0 if beside else self._stored_speeds(item)
+            self._comparisons, self._raw_comparisons = max(1, count), max(1, raw)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
@@ -139,6 +167,8 @@ class SpeedLimits:
         timed = item.stash.get(TIMED, None)
         found = findings_of(item, self._limits(item), timed, self._shared())
         item.stash[FINDINGS] = found
+        if found and not any(finding.is_judgement for finding in found):
+            item.user_properties.append((SPEED_PROPERTY, _unjudged_text(found[0].result.summary)))
         return found
 
     def _ending(
@@ -193,6 +223,9 @@ class SpeedLimits:
             self._session = Session(
                 settings=self._settings,
                 sure=Sureness(together=self._settings.confidence, comparisons=self._comparisons),
+                raw_sure=Sureness(
+                    together=self._settings.confidence, comparisons=self._raw_comparisons
+                ),
                 stored=None if path is None else stored_of(self._config, path),
                 environment=None if path is None else speed_environment(self._config),
             )

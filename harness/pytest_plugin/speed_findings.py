@@ -24,7 +24,7 @@ from harness.pytest_plugin.speed_judgement import (
     against_peer,
 )
 from harness.pytest_plugin.speed_marks import SpeedLimit
-from harness.pytest_plugin.speed_settings import SPEED_MARK, SpeedSettings
+from harness.pytest_plugin.speed_settings import SPEED_MARK, UNJUDGED, SpeedSettings
 from harness.pytest_plugin.speed_wording import Finding, not_judged
 from harness.pytest_plugin.stored import Stored
 
@@ -78,10 +78,15 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What all tests of a session share."""
+    """What all tests of a session share.
+
+    ``sure`` is for comparisons that can fail a test. ``raw_sure`` is for raw times, which can only leave it
+    inconclusive: a family of their own, so that many of them do not blunt the others.
+    """
 
     settings: SpeedSettings
     sure: Sureness
+    raw_sure: Sureness
     stored: Stored | None
     environment: Environment | None
 
@@ -147,13 +152,25 @@ def _findings(
     if session.stored is not None:
         yield from _against_stored(item, limits, timed, session, session.stored)
     elif limits and not timed.pairings:
-        yield not_judged(
+        yield _without_baseline(session.settings)
+
+
+def _without_baseline(settings: SpeedSettings) -> Finding:
+    """A limited test without a peer in a session without a baseline, which may be the one that makes it."""
+    if settings.makes_baseline and settings.json is not None:
+        return not_judged(
             SLOWDOWN_CHECK,
-            "there is nothing to hold it against: no peer and no baseline",
-            f"give @pytest.mark.{SPEED_MARK} a peer=, a frozen copy of the op, or the session "
-            "--harness-benchmark-baseline FILE",
+            f"{UNJUDGED}: baseline made, {settings.json.name}, with nothing to hold this test against yet",
+            f"hold the next session against it: --harness-benchmark-baseline {settings.json.name}",
             Situation.NO_BASELINE,
         )
+    return not_judged(
+        SLOWDOWN_CHECK,
+        "there is nothing to hold it against: no peer and no baseline",
+        f"give @pytest.mark.{SPEED_MARK} a peer=, a frozen copy of the op, or the session "
+        "--harness-benchmark-baseline FILE; to allow a first run without: --harness-policy no-baseline=pass",
+        Situation.NO_BASELINE,
+    )
 
 
 def _against_peer(
@@ -207,14 +224,15 @@ def _against_stored(
         )
         return
     environment = session.environment
+    # pytest-benchmark's own rounds do not wait for a GPU, so they are launches and no machine can vouch for them
+    trust_raw = session.settings.trust_raw and not timed.device.startswith("cuda")
     yield from against_baseline(
         timed.samples,
         known[0],
         name=stored.name,
         margin=_baseline_margin(limits, session.settings),
-        sure=session.sure,
-        # pytest-benchmark's own rounds do not wait for a GPU, so they are launches and no machine can vouch for them
-        trust_raw=session.settings.trust_raw and not timed.device.startswith("cuda"),
+        sure=session.sure if judged or trust_raw else session.raw_sure,
+        trust_raw=trust_raw,
         doubts=stored.differences(environment) if environment is not None else (),
         work=work_of(limits),
         decided=judged,

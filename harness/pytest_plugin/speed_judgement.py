@@ -103,23 +103,28 @@ def against_baseline(
 ) -> tuple[Finding, ...]:
     """Hold a test against what a baseline keeps of it: its first promise and its last, all of which apply.
 
-    ``doubts`` are facts in which the two sessions differ. Raw times are shown and decide nothing unless trusted.
+    ``doubts`` are facts in which the two sessions differ. Raw times decide nothing unless trusted: beyond the margin
+    they are inconclusive, and otherwise shown as not judged.
     ``decided`` says that a peer of this session has judged it: then a comparison of two sessions can still find a
     slowdown, but its doubt counts for nothing.
     """
     pairs = list(_comparable(now, then))
     if not pairs:
         why = then.why_none or _no_timer(now, then)
-        return (refused(name, why, quiet=decided or not trust_raw),)
+        unjudged = not (decided or trust_raw)
+        return (refused(name, why, quiet=decided or unjudged, unjudged=unjudged),)
     raw = not (pairs[0][1].relative and pairs[0][0].peer_ns)
-    quiet = decided or (raw and not trust_raw)
+    unjudged = raw and not (decided or trust_raw)
+    quiet = decided or unjudged
     if then.throughput is not None and work is not None and then.throughput != work:
         doubts = (*doubts, "the work of one call is not what it was")
     if doubts:
-        return (refused(name, "the two sessions differ", doubts, quiet=quiet),)
+        return (refused(name, "the two sessions differ", doubts, quiet=quiet, unjudged=unjudged),)
     found: dict[Outcome, Finding] = {}
     for sample, speed in dict.fromkeys((pairs[0], pairs[-1])):
-        finding = _against(sample, speed, name, margin, sure, trust_raw, decided, work)
+        finding = _against(
+            sample, speed, name, margin, sure, trust_raw, decided, work, sealed=then.sealed
+        )
         found.setdefault(finding.result.outcome, finding)
     return tuple(found.values())
 
@@ -133,8 +138,11 @@ def _against(
     trust_raw: bool,
     decided: bool,
     work: Throughput | None,
+    *,
+    sealed: bool,
 ) -> Finding:
     raw = not (speed.relative and sample.peer_ns)
+    unjudged = raw and not (decided or trust_raw)
     change = compare_speeds(
         speed_of(sample),
         speed,
@@ -143,25 +151,30 @@ def _against(
         between_runs=QUIET_BETWEEN_RUNS if raw and trust_raw else None,
     )
     if change.ratio is None:
-        return refused(name, change.reason, quiet=decided or (raw and not trust_raw))
+        return refused(name, change.reason, quiet=decided or unjudged, unjudged=unjudged)
     outcome = _outcome(change, sure)
-    if (raw and not trust_raw) or (decided and outcome is Outcome.INCONCLUSIVE):
+    if unjudged and outcome is Outcome.FAILED:
+        outcome = Outcome.INCONCLUSIVE
+    elif (raw and not trust_raw) or (decided and outcome is Outcome.INCONCLUSIVE):
         outcome = Outcome.SKIPPED
     against = "raw times of two sessions" if raw else "ratios to the frozen peer, then and now"
     saved = f", saved {speed.created}" if speed.created else ""
     lines = Told(
         than=f"baseline {name!r}",
         because=(),
-        paired=f"{against}{saved}",
+        paired=f"{against}{saved}{'' if sealed else _UNSEALED}",
         medians=f"{_per_call(sample.call_ns, work)}, {_then(speed)} then",
         evidence=(
             f"{sure.text} of {against}, {count_text(speed.rounds, 'round')} then, "
             f"{len(sample.call_ns):,} now, {sample.timer}"
         ),
         mend="make it as fast as it was, or write the baseline again if this is meant",
-        unjudged=raw and not trust_raw,
+        unjudged=unjudged,
     )
     return told_finding(THROUGHPUT_CHECK, change, outcome, lines)
+
+
+_UNSEALED = "; unverified: the file has no digest of the harness, so an edit would not be seen"
 
 
 def _outcome(change: Change, sure: Sureness) -> Outcome:

@@ -16,6 +16,7 @@ __all__ = [
     "SPEED_CHECKS",
     "SPEED_MARK",
     "SPEED_SETTINGS",
+    "UNJUDGED",
     "SpeedSettings",
     "add_speed_options",
     "fraction",
@@ -28,12 +29,18 @@ SPEED_CHECKS = ("slowdown", "throughput")
 """The checks a result on speed can be of: against a peer, and against a baseline."""
 
 
+UNJUDGED = "speed not judged"
+"""What is said of a timed test on whose speed no judgement was passed, in the terminal and in JUnit files."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedSettings:
     """The options of one session.
 
     ``margin`` is ``None`` where each comparison has its own default. ``confidence`` is that of all comparisons of the
     session together. ``seconds`` is how long the pairs of one test are timed at most. Paths are absolute.
+    ``makes_baseline`` says that a test with nothing to hold it against passes since this session writes the file that
+    the next one will be held against.
     """
 
     baseline: Path | None
@@ -43,6 +50,7 @@ class SpeedSettings:
     seconds: float
     trust_raw: bool
     policy: dict[Situation, Action]
+    makes_baseline: bool
 
 
 SPEED_SETTINGS = pytest.StashKey[SpeedSettings]()
@@ -86,6 +94,10 @@ def add_speed_options(parser: pytest.Parser) -> None:
 def read_speed_settings(config: pytest.Config) -> SpeedSettings:
     """The options of this session, checked; ``pytest.UsageError`` in one line for one that makes no sense."""
     policy = _policy(config)
+    makes_baseline = Situation.NO_BASELINE not in policy and _makes_baseline(config)
+    if makes_baseline:
+        policy[Situation.NO_BASELINE] = Action.PASS
+    policy = {**DEFAULTS, **policy}
     return SpeedSettings(
         baseline=_baseline(config, policy),
         json=_json(config),
@@ -94,6 +106,7 @@ def read_speed_settings(config: pytest.Config) -> SpeedSettings:
         seconds=_seconds(config),
         trust_raw=_trust_raw(config),
         policy=policy,
+        makes_baseline=makes_baseline,
     )
 
 
@@ -116,13 +129,23 @@ def fraction(value: object) -> float:
 
 
 def _policy(config: pytest.Config) -> dict[Situation, Action]:
+    """The choices that were made."""
     ini = read_policy([str(config.getini("harness_policy"))], source="ini option harness_policy")
     given = read_policy(config.getoption("harness_policy") or [], source="--harness-policy")
     shared: dict[Situation, Action] = {}
     said, _ = chosen(config, "inconclusive")
     if said:  # of all limits, those of speed included
         shared[Situation.INCONCLUSIVE] = Action(said)
-    return {**DEFAULTS, **shared, **ini, **given}
+    return {**shared, **ini, **given}
+
+
+def _makes_baseline(config: pytest.Config) -> bool:
+    """Whether this session was asked to write a file and given none to be held against.
+
+    Asked on the command line: an ini file asks every time, and would leave a gate open for ever.
+    """
+    baseline, _ = chosen(config, "benchmark_baseline")
+    return bool(config.getoption("harness_benchmark_json")) and not baseline
 
 
 def _baseline(config: pytest.Config, policy: dict[Situation, Action]) -> Path | None:
@@ -134,6 +157,10 @@ def _baseline(config: pytest.Config, policy: dict[Situation, Action]) -> Path | 
         return path
     if policy[Situation.NO_BASELINE] is Action.PASS and not os.path.lexists(path):
         return None
+    if path.is_dir():
+        raise pytest.UsageError(
+            f"{source}: {path} is a folder; name a file in it, such as {path / 'speed.json'}"
+        )
     what = "is no file" if os.path.lexists(path) else "does not exist"
     raise pytest.UsageError(
         f"{source}: {path} {what}; make one with --harness-benchmark-json, or allow a first run without it: "

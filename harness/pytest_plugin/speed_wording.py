@@ -10,6 +10,7 @@ from harness.model.measurement import Estimate
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.pytest_plugin.policy import Situation
+from harness.pytest_plugin.speed_settings import UNJUDGED
 from harness.report.wording import visible
 from harness.stats.change import Change, remedy
 from harness.units import percent_text, ratio_text
@@ -19,11 +20,21 @@ __all__ = ["Finding", "Told", "not_judged", "refused", "told_finding"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One result with the text that a test's failure shows; ``situation`` is ``None`` where it was judged."""
+    """One result with the text that a test's failure shows; ``situation`` is ``None`` where it was judged.
+
+    ``unjudged`` says that it rests on raw times nobody vouches for, so whatever it shows is no judgement.
+    """
 
     result: CheckResult
     text: str
     situation: Situation | None = None
+    unjudged: bool = False
+
+    @property
+    def is_judgement(self) -> bool:
+        """Whether something was compared that could have failed, and it was told which of the two it is."""
+        certain = self.result.outcome in (Outcome.PASSED, Outcome.FAILED)
+        return certain and self.situation is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +73,9 @@ def not_judged(
     )
 
 
-def refused(name: str, why: str, details: Iterable[str] = (), *, quiet: bool) -> Finding:
+def refused(
+    name: str, why: str, details: Iterable[str] = (), *, quiet: bool, unjudged: bool
+) -> Finding:
     """A comparison with a baseline that makes no sense; ``quiet`` where it would have decided nothing."""
     finding = not_judged(
         THROUGHPUT_CHECK,
@@ -74,7 +87,8 @@ def refused(name: str, why: str, details: Iterable[str] = (), *, quiet: bool) ->
     if not quiet:
         return finding
     shown = replace(finding.result, outcome=Outcome.SKIPPED)
-    return Finding(result=shown, text=finding.text.replace("INCONCLUSIVE: ", "", 1))
+    text = finding.text.replace("INCONCLUSIVE: ", "", 1)
+    return Finding(result=shown, text=text, unjudged=unjudged)
 
 
 def told_finding(check: str, change: Change, outcome: Outcome, lines: Told) -> Finding:
@@ -100,8 +114,11 @@ def told_finding(check: str, change: Change, outcome: Outcome, lines: Told) -> F
         Outcome.SKIPPED: "slowdown shown, which decides nothing",
         Outcome.INCONCLUSIVE: f"INCONCLUSIVE: cannot tell whether it is slower than {lines.than} allows",
     }
+    head = heads[outcome]
+    if lines.unjudged and outcome is Outcome.INCONCLUSIVE:
+        head = f"INCONCLUSIVE: {result.summary}"
     text = [
-        heads[outcome],
+        head,
         f"  allowed   {allowed} the time of {lines.than}{reasons}",
         f"  observed  {_interval(change.ratio)}, throughput {slower}",
         f"  paired    with {lines.paired}",
@@ -110,7 +127,12 @@ def told_finding(check: str, change: Change, outcome: Outcome, lines: Told) -> F
         *([f"next      {next_step}"] if next_step else []),
     ]
     situation = Situation.INCONCLUSIVE if outcome is Outcome.INCONCLUSIVE else None
-    return Finding(result=result, text="\n".join(map(visible, text)), situation=situation)
+    return Finding(
+        result=result,
+        text="\n".join(map(visible, text)),
+        situation=situation,
+        unjudged=lines.unjudged,
+    )
 
 
 def _summary(outcome: Outcome, figures: str, allowed: str, slower: str, lines: Told) -> str:
@@ -120,9 +142,14 @@ def _summary(outcome: Outcome, figures: str, allowed: str, slower: str, lines: T
         case Outcome.PASSED:
             return f"{figures}, at most {allowed} is allowed"
         case Outcome.SKIPPED if lines.unjudged:
-            return f"speed not judged: no frozen peer; {figures}"
+            return f"{UNJUDGED}: no frozen peer; {figures}"
         case Outcome.SKIPPED:
             return f"judged by its peer; {figures}"
+        case Outcome.INCONCLUSIVE if lines.unjudged:
+            return (
+                f"{UNJUDGED}: {figures}, at most {allowed} is allowed, but raw times cannot tell slow code "
+                "from a slow machine"
+            )
         case _:
             return f"cannot tell: {figures}, at most {allowed} is allowed"
 
@@ -133,12 +160,12 @@ def _next_step(change: Change, outcome: Outcome, lines: Told) -> str:
             return ""
         case Outcome.FAILED:
             return lines.mend
-        case Outcome.SKIPPED if lines.unjudged:
+        case _ if lines.unjudged:
             return "give the mark peer=, a frozen copy of the op, or vouch for the machine: --harness-trust-raw"
         case Outcome.SKIPPED:
             return ""
         case _:
-            return f"{remedy(change, 1 + change.margin)} (--harness-benchmark-seconds, margin=)"
+            return remedy(change, 1 + change.margin, option="--harness-benchmark-seconds")
 
 
 def _interval(ratio: Estimate) -> str:

@@ -98,7 +98,9 @@ def _from_baseline(data: bytes, path: Path) -> Stored:
     """A baseline saved from the plugin's report knows a test as ``module.py/name``."""
     baseline = decode(data, source=str(path))
     found = {
-        nodeid: StoredBenchmark(fullname=nodeid, speeds=case.speeds, throughput=case.throughput)
+        nodeid: StoredBenchmark(
+            fullname=nodeid, speeds=case.speeds, throughput=case.throughput, sealed=True
+        )
         for case in baseline.cases
         if case.speeds and (nodeid := _nodeid(case.key))
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ def watch_of(config: pytest.Config) -> Watch:
         try:
             device = choose_devices(name).traffic
         except HarnessError as error:
-            raise Failed(f"harness device {name}: {error}") from None
+            # it speaks of the option of `harness run`, which has another name here
+            text = re.sub(r"(?<!\S)--device\b", "--harness-device", str(error))
+            raise Failed(f"harness device {name}: {text}") from None
         config.stash[WATCH] = Watch(device)
     return config.stash[WATCH]

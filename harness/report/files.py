@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -14,10 +15,17 @@ from harness.report.html import render_html
 from harness.report.json import encode_run
 from harness.report.wording import shortened
 
-__all__ = ["HTML_FILE", "JSON_FILE", "check_writable", "write_report"]
+__all__ = ["HTML_FILE", "JSON_FILE", "cannot_write", "check_writable", "write_report"]
 
 HTML_FILE = "report.html"
 JSON_FILE = "run.json"
+
+_STEPS = {
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.ENOSPC: "free space there, or choose another folder with --output",
+    errno.EDQUOT: "free space there, or choose another folder with --output",
+}
+"""What to do about an error of the system; whatever else it is, another folder may not have it."""
 
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """What every file system takes as one name, and what can lead nowhere else."""
@@ -42,7 +50,7 @@ def write_report(run: Run, folder: Path) -> Path:
             _write(unfinished / name, data)
         os.rename(unfinished, target)
     except OSError as error:
-        raise _cannot_write(target, error) from None
+        raise cannot_write(target, error) from None
     finally:
         shutil.rmtree(
             unfinished, ignore_errors=True
@@ -63,7 +71,7 @@ def check_writable(folder: Path) -> None:
         finally:
             trial.unlink(missing_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a path with NUL
-        raise _cannot_write(folder, error) from None
+        raise cannot_write(folder, error) from None
 
 
 def _folder_name(run: Run) -> str:
@@ -81,8 +89,9 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def _cannot_write(path: Path, error: Exception) -> OutputError:
+def cannot_write(path: Path, error: Exception) -> OutputError:
+    """What to raise where ``path`` cannot be written: the system's reason, and what to do about it."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return OutputError(
-        f"{shortened(str(path), limit=400)} cannot be written: {reason}; free it or choose another folder"
-    )
+    number = error.errno if isinstance(error, OSError) else None
+    step = _STEPS.get(number or 0, "choose another folder with --output")
+    return OutputError(f"{shortened(str(path), limit=400)} cannot be written: {reason}; {step}")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from harness.errors import FileFormatError, OutputError
+from harness.errors import FileFormatError
 from harness.model.selfcheck import SCHEMA_VERSION, MachineChecks, SelfCheck
 from harness.model.verdict import Run
+from harness.report.files import cannot_write
 from harness.report.wording import shortened
 from harness.units import bytes_text
 
@@ -91,10 +92,7 @@ def save_self_checks(hard: Mapping[str, str], checks: Sequence[SelfCheck], folde
         finally:
             unfinished.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise OutputError(
-            f"{_shown(path)} cannot be written: {reason}; free it or choose another folder"
-        ) from None
+        raise cannot_write(path, error) from None
     return path
 
 

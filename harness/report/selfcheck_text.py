@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.model.outcome import Outcome
 from harness.model.selfcheck import SelfCheckRun
+from harness.model.verdict import INTERRUPTED
 from harness.report.layout import Line, Span, cell_width, padded, sentence, wrapped
 from harness.report.table import marked
 from harness.report.view.mark import Mark
@@ -40,7 +41,9 @@ def _lines(run: SelfCheckRun, now: str) -> Iterator[Line]:
     mark = Mark.of(run.outcome)
     view = self_check_view(run.checks, now=now)
     head = Span(f"  exit {int(run.exit_code)}")
-    yield Line((marked(mark, mark.word.upper()), head))
+    stopped = run.interrupted and run.outcome is Outcome.INCONCLUSIVE
+    word = INTERRUPTED if stopped else mark.word
+    yield Line((marked(mark, word.upper()), head))
     if run.interrupted:
         done = (
             f"interrupted after {len(run.checks)} of {run.planned} ops; what was finished is kept"

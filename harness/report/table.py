@@ -9,7 +9,6 @@ from harness.report.layout import Line, Span, cell_width, fitted
 from harness.report.view.cases import CaseView
 from harness.report.view.crossings import COLUMNS, RecordView
 from harness.report.view.mark import Mark
-from harness.report.wording import shortened
 from harness.units import count_text
 
 __all__ = ["STYLES", "case_table", "marked"]
@@ -26,23 +25,18 @@ STYLES = {
 _MOST_CASES = 20
 """With the verdict above and the comparison below them, what fits a terminal of 40 lines."""
 
-_LONGEST_LABEL, _SHORTEST_LABEL = 40, 12
-"""A case with its shape, dtype and labels, and what is left of its name on the narrowest terminal."""
+_SHORTEST_LABEL = 12
+"""What is left of the name of a case on the narrowest terminal."""
 
-_HEADINGS = (
-    "case",
-    "values",
-    "D2H",
-    "H2D",
-    "syncs",
-    "call time",
-    "interval",
-    "throughput",
-    "bandwidth",
-)
+_BEFORE_TIMES = ("case", "values", "D2H", "H2D", "syncs")
+_TIMES = ("call time", "interval", "throughput", "bandwidth")
+_COMPARED = ("baseline", "now", "ratio", "interval", "change", "throughput", "bandwidth")
 _COUNTED = tuple(list(COLUMNS.values()).index(name) for name in ("D2H", "H2D", "syncs"))
 _LEFT_OUT_FIRST = ("interval", "bandwidth", "throughput", "call time")
 """What a narrow terminal does without: the report has all of it, and none of it decides a case."""
+
+_LEFT_OUT_OF_A_COMPARISON = ("bandwidth", "throughput", "change", "baseline", "now", "interval")
+"""The same where cases are held against a baseline: the ratio is what they are compared for."""
 
 _BETWEEN = "  "
 _INDENT = 4
@@ -64,7 +58,11 @@ def case_table(cases: Sequence[CaseView], width: int | None) -> Iterator[Line]:
     for case in cases[:_MOST_CASES]:
         by_workload.setdefault(case.workload, []).append(case)
     shown = [case for group in by_workload.values() for case in group]
-    heading, *texts = _aligned([_HEADINGS, *map(_cells, shown)], width)
+    compared = any(case.speed is not None for case in cases)
+    headings = (*_BEFORE_TIMES, *(_COMPARED if compared else _TIMES))
+    watched = not compared or any(case.traffic is not None for case in cases)
+    rows_of_cells = [_cells(case, compared=compared, watched=watched) for case in shown]
+    heading, *texts = _aligned([headings, *rows_of_cells], width)
     yield Line((Span(" " * _INDENT + heading, "dim"),))
     rows = iter(texts)
     for workload, group in by_workload.items():
@@ -80,7 +78,7 @@ def case_table(cases: Sequence[CaseView], width: int | None) -> Iterator[Line]:
 def _aligned(rows: Sequence[tuple[str, ...]], width: int | None) -> Iterator[str]:
     widths = {
         heading: max(cell_width(row[index]) for row in rows)
-        for index, heading in enumerate(_HEADINGS)
+        for index, heading in enumerate(rows[0])
         if any(row[index] for row in rows[1:])
     }
     if width is not None:
@@ -88,7 +86,7 @@ def _aligned(rows: Sequence[tuple[str, ...]], width: int | None) -> Iterator[str
     for row in rows:
         cells = [
             fitted(text, widths[heading])
-            for heading, text in zip(_HEADINGS, row, strict=True)
+            for heading, text in zip(rows[0], row, strict=True)
             if heading in widths
         ]
         yield _BETWEEN.join(cells).rstrip()
@@ -96,7 +94,7 @@ def _aligned(rows: Sequence[tuple[str, ...]], width: int | None) -> Iterator[str
 
 def _narrow(widths: dict[str, int], room: int) -> None:
     """Take out columns, then cut the names of the cases, until the rest fits."""
-    for heading in _LEFT_OUT_FIRST:
+    for heading in _LEFT_OUT_OF_A_COMPARISON if "ratio" in widths else _LEFT_OUT_FIRST:
         if _total(widths) > room:
             widths.pop(heading, None)
     excess = max(0, _total(widths) - room)
@@ -107,13 +105,21 @@ def _total(widths: dict[str, int]) -> int:
     return sum(widths.values()) + len(_BETWEEN) * (len(widths) - 1)
 
 
-def _cells(case: CaseView) -> tuple[str, ...]:
+def _cells(case: CaseView, *, compared: bool, watched: bool) -> tuple[str, ...]:
     marks = [check.mark for check in case.values]
     values = max(marks, key=lambda mark: mark.severity).sign if marks else ""
-    label = shortened(case.case, limit=_LONGEST_LABEL)
-    rate, bandwidth = case.rates[:1], case.rates[1:]
-    times = (case.call_time, case.interval, "".join(rate), ", ".join(bandwidth))
-    return (label, values, *_whole_call(case.traffic), *times)
+    traffic = _whole_call(case.traffic) if watched else ("",) * len(_COUNTED)
+    times = _change(case) if compared else (case.call_time, case.interval)
+    rates = ("".join(case.rates[:1]), ", ".join(case.rates[1:]))
+    return (case.name, values, *traffic, *times, *rates)
+
+
+def _change(case: CaseView) -> tuple[str, ...]:
+    """Baseline, now, ratio with its interval, decision; of what was timed and not compared, the time alone."""
+    speed = case.speed
+    if speed is None:
+        return ("", case.call_time, "", "", "")
+    return (speed.baseline, case.call_time, speed.ratio, speed.interval, speed.decision)
 
 
 def _whole_call(traffic: RecordView | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from harness.model.event import Site
 from harness.model.outcome import Outcome
 
 __all__ = [
+    "LONGEST_LABEL",
     "MARKS",
     "NO_SITE",
     "cut",
@@ -32,7 +33,7 @@ _PLAIN = str.maketrans({"✓": "+", "✗": "x", "○": "o", "·": "-", "…": ".
 
 NO_SITE = "no Python line known"
 
-_LONGEST_LABEL = 120
+LONGEST_LABEL = 120
 """Twice the longest built-in case name: longer ones are cut in headings and tables, never in run.json."""
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -56,7 +57,7 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def shortened(text: str, *, limit: int = _LONGEST_LABEL) -> str:
+def shortened(text: str, *, limit: int = LONGEST_LABEL) -> str:
     """``text`` made visible and, where longer than ``limit``, cut in the middle.
 
     The length is told where more than half is left out.

@@ -21,6 +21,8 @@ BUILT_IN: Mapping[str, str] = {
 }
 """Looked up by name so that the harness imports no workload's package before it is asked for."""
 
+_FORMS = "NAME, NAME/CASE or package.module:ATTRIBUTE"
+
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -28,7 +30,8 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Selection:
     """One workload and the cases of it to run, or the ``fault`` that keeps it from being run at all.
 
-    ``whole`` says that these are all of its cases.
+    ``whole`` says that these are all of its cases, ``target`` is what it was asked for by: a built-in name or
+    ``module:attribute``.
     """
 
     name: str
@@ -36,6 +39,11 @@ class Selection:
     cases: tuple[Case, ...] = ()
     whole: bool = True
     fault: str = ""
+    target: str = ""
+
+    def given(self, case: str) -> str:
+        """How one of its cases is written on the command line."""
+        return f"{self.target or self.name}/{case}"
 
 
 def select(names: Sequence[str]) -> tuple[Selection, ...]:
@@ -57,12 +65,17 @@ def select(names: Sequence[str]) -> tuple[Selection, ...]:
 
 def _selection(name: str) -> Selection:
     target, _, pattern = name.partition("/")
+    if not (_FILE_NAME.fullmatch(target) or ":" in target) or pattern.endswith(".py"):
+        raise UsageError(
+            f"{name!r} names no workload, which are called {_FORMS}; a file is named by its module, "
+            "such as package.module:WORKLOAD"
+        )
     try:
         workload = load_workload(target)
         cases = tuple(_matching(workload, pattern or "*", name))
-        return Selection(workload.name, workload, cases, whole=not pattern)
+        return Selection(workload.name, workload, cases, whole=not pattern, target=target)
     except WorkloadError as error:
-        return Selection(target, None, fault=str(error))
+        return Selection(target, None, fault=str(error), target=target)
 
 
 def load_workload(name: str) -> Workload:

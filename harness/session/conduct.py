@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from harness.baseline.diff import Policy
@@ -34,13 +34,19 @@ class Request:
     policy: Policy | None = None
 
 
-def conduct(request: Request, *, progress: Progress, on_fault: OnFault | None = None) -> Run:
+def conduct(
+    request: Request,
+    *,
+    progress: Progress,
+    stage: Callable[[str], object] = lambda what: None,
+    on_fault: OnFault | None = None,
+) -> Run:
     """Verify every case and return the record, also when the user interrupts: what is done is kept.
 
-    ``on_fault`` is told each exception of a workload. Everything happens in this process: a case that never comes
+    ``stage`` is told what is being done, ``on_fault`` each exception of a workload. Everything happens in this process: a case that never comes
     back keeps it, and one that crashes takes it along; ``harness.session.isolation`` is the run that outlives both.
     """
-    record = Record(progress)
+    record = Record(progress, stage)
     record.plan = plan_of(request.selections, request.devices)
     interrupted = False
     try:
@@ -65,6 +71,7 @@ def plan_of(selections: Collection[Selection], devices: Devices) -> Plan:
                 name=selection.name,
                 cases=tuple(case.name for case in selection.cases) or (_NO_CASE,),
                 whole=selection.whole,
+                target=selection.target,
             )
             for selection in selections
         ),
@@ -99,6 +106,7 @@ def run_cases(
             settings=settings,
             on_fault=on_fault or _ignore,
             on_part=listener.partly,
+            on_stage=listener.stage,
         )
         listener.found(verdict)
     _measure(meter, listener)

@@ -143,7 +143,7 @@ def _values(
     device: Device, outcome: Outcome, summary: str, details: tuple[str, ...]
 ) -> CheckResult:
     next_step = {
-        Outcome.FAILED: "look at the entry named; the tolerance and its derivation are in the report",
+        Outcome.FAILED: "look at the entry named; the details of the case derive its tolerance",
         Outcome.INCONCLUSIVE: "let expected() return every output of run()",
     }.get(outcome, "")
     return CheckResult(

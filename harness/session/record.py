@@ -28,11 +28,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWorkload:
-    """One workload and the names of the cases of it to run; ``whole`` says that these are all it has."""
+    """One workload and the names of the cases of it to run; ``whole`` says that these are all it has.
+
+    ``target`` is what the command line calls it, where that is not its name.
+    """
 
     name: str
     cases: tuple[str, ...]
     whole: bool
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,12 @@ class Plan:
         return tuple(
             f"{workload.name}/{case}" for workload in self.workloads for case in workload.cases
         )
+
+    def given(self, key: str) -> str:
+        """How ``workload/case`` is written on the command line."""
+        name, _, case = key.partition("/")
+        targets = {workload.name: workload.target for workload in self.workloads}
+        return f"{targets.get(name) or name}/{case}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +84,10 @@ class Listener(Protocol):
         """A case begins."""
         ...
 
+    def stage(self, what: str) -> None:
+        """What is now being done about the case that runs."""
+        ...
+
     def partly(self, verdict: Verdict) -> None:
         """So much has been found about the case that runs; more will come."""
         ...
@@ -90,8 +104,10 @@ class Listener(Protocol):
 class Record:
     """A listener that keeps what it is told."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    def __init__(
+        self, progress: Progress, stage: Callable[[str], object] = lambda what: None
+    ) -> None:
+        self._progress, self._stage = progress, stage
         self._started = datetime.now(UTC)
         self._clock = time.perf_counter()
         self._copy: CopyBandwidth | None = None
@@ -112,12 +128,17 @@ class Record:
         return tuple(key for key in (self.plan.keys if self.plan else ()) if key not in done)
 
     def doing(self, what: str) -> None:
-        """Nothing to keep."""
+        """Nothing to keep, only to be shown."""
+        self._stage(what)
 
     def begun(self, case: str) -> None:
         """Pass it on to whoever shows progress."""
         self.partial = None
         self._progress(case, len(self.verdicts), len(self.verdicts) + max(1, len(self.left)))
+
+    def stage(self, what: str) -> None:
+        """Pass it on to whoever shows progress."""
+        self._stage(what)
 
     def partly(self, verdict: Verdict) -> None:
         """Kept until the case is done, or for the case that never will be."""

@@ -10,40 +10,49 @@ from harness.benchmark.selfcheck import ARMS, Op, Plan, check_op
 from harness.benchmark.stopping import DECIDABLE_ROUNDS, StoppingRule
 from harness.devices.base import Device
 from harness.devices.cuda_faults import DeviceFaultError
-from harness.devices.registry import Devices
+from harness.devices.registry import Devices, choose_devices
 from harness.environment import fingerprint
 from harness.environment.pynvml import gpu_facts
-from harness.errors import UnavailableError, UsageError, WorkloadError
+from harness.errors import UnavailableError, WorkloadError
 from harness.model.selfcheck import SelfCheck, SelfCheckRun
 from harness.model.workload import Case
-from harness.session.catalogue import Selection
+from harness.session.catalogue import BUILT_IN, Selection
 from harness.session.declared import Declared, declared_by
 from harness.session.foreign import foreign
+from harness.session.isolation import (
+    Hooks,
+    Leftover,
+    Order,
+    Teller,
+    TimeLimit,
+    Work,
+    carry_out,
+    carry_out_here,
+    selected,
+)
 from harness.session.observe import to_device, unwatched
+from harness.session.selfcheck_account import (
+    ANNOUNCED,
+    CHECKED,
+    LISTED,
+    MADE,
+    Account,
+    Announcement,
+    Listed,
+    Progress,
+)
 from harness.session.selfcheck_verdict import judged, unchecked
 
-__all__ = ["Announcement", "Progress", "self_check"]
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """What is about to be done, told before it starts: ``most_s`` seconds at most, unless the machine slows down."""
-
-    ops: int
-    decisions: int
-    most_s: float
-
-
-Progress = Callable[[str, int], object]
-"""Told the op, and how many of all decisions are made, before the first and after each."""
+__all__ = ["Announcement", "Progress", "self_check", "self_check_apart"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subject:
-    """One timed case; ``decision_s`` is how long a decision on it takes."""
+    """One timed case; ``decision_s`` is how long a decision on it takes, ``given`` how the command line calls it."""
 
     case: Case
     op: Op
+    given: str
     decision_s: float
 
 
@@ -55,62 +64,117 @@ def self_check(
     announce: Callable[[Announcement], object],
     progress: Progress,
 ) -> SelfCheckRun:
-    """Check every timed op of ``selections``; what is done is kept when the user interrupts.
+    """Check every timed op of ``selections`` in this process; what is done is kept when the user interrupts.
 
     Each op is called a few times first, to say how long all of it will take. An op that raises gets a failed
     check. Raises ``UnavailableError`` where nothing can be timed, ``UsageError`` where nothing is meant to be.
     """
+    account = Account(plan, TimeLimit(time_limit_s=0.0), announce, progress)
+    order = Order(
+        names=(),
+        limits=account.limits,
+        work=lambda leftover: lambda teller: _check(selections, devices, plan, teller, leftover),
+    )
+    clock = time.perf_counter()
+    finished = carry_out_here(order, account)
+    return account.run(finished=finished, duration_s=time.perf_counter() - clock)
+
+
+def self_check_apart(
+    names: Sequence[str],
+    device: str,
+    plan: Plan,
+    *,
+    time_limit_s: float,
+    announce: Callable[[Announcement], object],
+    progress: Progress,
+    hooks: Hooks,
+) -> SelfCheckRun:
+    """The same by name and in another process.
+
+    One decision that takes ``time_limit_s`` longer than a decision may ends that process, and its op is not checked,
+    as when it takes the process along; the other ops are checked in a new one. Raises as ``carry_out`` does too.
+    """
+    limits = TimeLimit(
+        time_limit_s=time_limit_s, benchmark_s=StoppingRule().patience * plan.seconds
+    )
+    account = Account(plan, limits, announce, progress)
+    asked = tuple(names) or tuple(BUILT_IN)
+
+    def work(leftover: Leftover) -> Work:
+        def check(teller: Teller) -> None:
+            selections = selected(asked, leftover.unusable, teller.about)
+            teller.doing(f"preparing device {device}")
+            _check(selections, choose_devices(device), plan, teller, leftover)
+
+        return check
+
+    clock = time.perf_counter()
+    finished = carry_out(Order(names=asked, limits=limits, work=work), account, hooks)
+    return account.run(finished=finished, duration_s=time.perf_counter() - clock)
+
+
+def _check(
+    selections: Sequence[Selection],
+    devices: Devices,
+    plan: Plan,
+    teller: Teller,
+    leftover: Leftover,
+) -> None:
+    """Try every op out, say how long it will take, and check one after the other; everything is told."""
     device = devices.timing
     if device is None:
         raise UnavailableError(
             f"device {devices.traffic.name!r} has no time of its own; use --device auto, cpu or cuda:N"
         )
-    clock = time.perf_counter()
-    environment = fingerprint([each.name for each in devices.all], more=[gpu_facts])
-    checks: list[SelfCheck] = []
-    planned, interrupted = 0, False
-    try:
-        subjects = _subjects(selections, device, plan, checks)
-        planned = len(checks) + len(subjects)
-        if not planned:
-            raise UsageError(
-                "none of these cases is timed; `harness workloads NAME` says which are"
-            )
-        each = ARMS * plan.decisions
-        most_s = sum(each * subject.decision_s for subject in subjects)
-        announce(Announcement(len(subjects), each * len(subjects), most_s))
-        for number, subject in enumerate(subjects):
-            checks.append(_checked(subject, plan, number * each, progress))
-    except KeyboardInterrupt:
-        interrupted = True
-    return SelfCheckRun(
-        environment=environment,
-        checks=tuple(checks),
-        planned=planned,
-        duration_s=time.perf_counter() - clock,
-        interrupted=interrupted,
+    teller.doing("asking what this machine is")
+    timed = _timed(selections, device, plan, teller)
+    listed = Listed(
+        given={each.key: each.given for each in timed},
+        device=device.name,
+        environment=fingerprint([each.name for each in devices.all], more=[gpu_facts]),
         notes=devices.notes,
     )
+    teller.item(LISTED, listed)
+    left = [each for each in timed if each.key not in leftover.done]
+    subjects = [subject for each in left if (subject := _tried(each, device, plan, teller))]
+    each = ARMS * plan.decisions
+    most_s = sum(each * subject.decision_s for subject in subjects)
+    teller.item(ANNOUNCED, Announcement(len(subjects), each * len(subjects), most_s))
+    for subject in subjects:
+        teller.item(CHECKED, _checked(subject, plan, teller), done=True)
 
 
-def _subjects(
-    selections: Sequence[Selection], device: Device, plan: Plan, broken: list[SelfCheck]
-) -> list[_Subject]:
-    """The timed cases, tried out; what cannot be checked is added to ``broken``."""
-    subjects = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Timed:
+    """A timed case before anything is known of it."""
+
+    key: str
+    given: str
+    case: Case
+    declared: Declared
+
+
+def _timed(
+    selections: Sequence[Selection], device: Device, plan: Plan, teller: Teller
+) -> list[_Timed]:
+    """The cases to be timed, and what cannot even be read, with its fault."""
+    found = []
     for selection in selections:
+        teller.about(selection.target or selection.name)
         if selection.workload is None:
             fault = WorkloadError(selection.fault)
-            broken.append(unchecked(selection.name, device.name, plan, fault))
+            teller.item(CHECKED, unchecked(selection.name, device.name, plan, fault))
         for case in selection.cases:
-            key = f"{selection.name}/{case.name}"
+            key, given = f"{selection.name}/{case.name}", selection.given(case.name)
             try:
                 declared = declared_by(case)
-                if declared.timed:
-                    subjects.append(_tried(case, _op(case, declared, key, device, plan), plan))
             except _FAULTS as error:
-                broken.append(unchecked(key, device.name, plan, error))
-    return subjects
+                teller.item(CHECKED, unchecked(key, device.name, plan, error, given=given))
+                continue
+            if declared.timed:
+                found.append(_Timed(key=key, given=given, case=case, declared=declared))
+    return found
 
 
 def _op(case: Case, declared: Declared, key: str, device: Device, plan: Plan) -> Op:
@@ -131,35 +195,49 @@ def _op(case: Case, declared: Declared, key: str, device: Device, plan: Plan) ->
     )
 
 
-def _tried(case: Case, op: Op, plan: Plan) -> _Subject:
+def _tried(timed: _Timed, device: Device, plan: Plan, teller: Teller) -> _Subject | None:
     """The subject, after two calls: a cold one, and one that says how long a decision will take.
 
-    A slow op gets the time its fewest rounds need, as much as the stopping rule's patience allows.
+    A slow op gets the time its fewest rounds need, as much as the stopping rule's patience allows. ``None`` where it
+    cannot be called, which is told.
     """
-    with foreign(f"timing {case.name} on {op.device}"):
-        call, _ = op.pair()
-        timer = op.timer()
-        timer.measure(call, 1)
-        call_s = timer.measure(call, 1) / 1e9
+    teller.begun(timed.key)
+    teller.stage("trying it out")
+    op = _op(timed.case, timed.declared, timed.key, device, plan)
+    try:
+        with foreign(f"timing {timed.case.name} on {op.device}"):
+            call, _ = op.pair()
+            timer = op.timer()
+            timer.measure(call, 1)
+            call_s = timer.measure(call, 1) / 1e9
+    except _FAULTS as error:
+        teller.fault(error)
+        check = unchecked(timed.key, device.name, plan, error, given=timed.given)
+        teller.item(CHECKED, check, done=True)
+        return None
     patience = StoppingRule().patience
     needed = min(2 * DECIDABLE_ROUNDS * call_s, patience * plan.seconds)
-    return _Subject(case=case, op=op, decision_s=max(plan.seconds, needed))
+    return _Subject(case=timed.case, op=op, given=timed.given, decision_s=max(plan.seconds, needed))
 
 
-def _checked(subject: _Subject, plan: Plan, made_before: int, progress: Progress) -> SelfCheck:
-    op, made = subject.op, made_before
+def _checked(subject: _Subject, plan: Plan, teller: Teller) -> SelfCheck:
+    op, made = subject.op, 0
 
     def told() -> None:
         nonlocal made
         made += 1
-        progress(op.key, made)
+        teller.begun(op.key)  # every decision has the time limit to itself
+        teller.item(MADE, made)
 
-    progress(op.key, made)
+    teller.begun(op.key)
+    teller.stage("timing")
+    teller.item(MADE, 0)
     try:
         with foreign(f"timing {subject.case.name} on {op.device}"):
             findings = check_op(op, plan, told=told)
     except _FAULTS as error:
-        return unchecked(op.key, op.device, plan, error)
+        teller.fault(error)
+        return unchecked(op.key, op.device, plan, error, given=subject.given)
     return judged(op, plan, findings)
 
 

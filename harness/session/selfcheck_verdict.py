@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from harness.benchmark.selfcheck import MOST_TRIED, Findings, Op, Plan
+from harness.benchmark.selfcheck import MOST_TRIED, Findings, Op, Plan, rate_bound
 from harness.errors import WorkloadError
 from harness.model.outcome import Outcome
 from harness.model.selfcheck import POWER, SelfCheck
@@ -18,6 +20,10 @@ __all__ = ["judged", "unchecked"]
 
 _MOST_TIMES_LONGER = 10
 """Advice one can follow: forty seconds instead of four. What needs more needs another machine."""
+
+_PROMISED_BOUND = 0.14
+"""What docs/selfcheck.md promises of an op that passed: without a false alarm their rate is below this. It takes 20
+decisions; of five, none says no more than that fewer than 45 in 100 are false."""
 
 _QUIET = "a quieter machine (other work stopped, the process pinned to a core)"
 
@@ -53,9 +59,23 @@ def judged(op: Op, plan: Plan, found: Findings) -> SelfCheck:
     )
 
 
-def unchecked(key: str, device: str, plan: Plan, error: Exception) -> SelfCheck:
+def unchecked(key: str, device: str, plan: Plan, error: Exception, *, given: str = "") -> SelfCheck:
     """The record of an op that could not be checked: failed where it broke its contract."""
     broken = isinstance(error, WorkloadError) and not isinstance(error, CannotTellError)
+    return unfinished(
+        key,
+        device,
+        plan,
+        Outcome.FAILED if broken else Outcome.INCONCLUSIVE,
+        str(error) or type(error).__name__,
+        next_step=f"make `harness run {shlex.quote(given or key)}` pass first",
+    )
+
+
+def unfinished(
+    key: str, device: str, plan: Plan, outcome: Outcome, why: str, *, next_step: str = ""
+) -> SelfCheck:
+    """The record of an op that was not checked to the end."""
     return SelfCheck(
         key=key,
         parameters={},
@@ -66,9 +86,9 @@ def unchecked(key: str, device: str, plan: Plan, error: Exception) -> SelfCheck:
         margin=plan.margin,
         confidence=plan.confidence,
         find=plan.find,
-        outcome=Outcome.FAILED if broken else Outcome.INCONCLUSIVE,
-        summary=f"not checked: {str(error) or type(error).__name__}",
-        next_step="make `harness run` pass first",
+        outcome=outcome,
+        summary=f"not checked: {why}",
+        next_step=next_step or "repair that, then check again for the rest",
     )
 
 
@@ -93,7 +113,18 @@ def _verdict(found: Findings, plan: Plan) -> tuple[str, str]:
             f"this machine must not gate at {percent_text(found.find, signed=True)}",
             "; ".join(_remedies(found, plan)),
         )
+    fewest = _fewest_decisions()
+    if found.decisions < fewest:
+        return (
+            f"too few decisions to vouch: at least {fewest}",
+            f"make {fewest} of each kind (--decisions {fewest})",
+        )
     return "", ""
+
+
+def _fewest_decisions() -> int:
+    """How many decisions without any false alarm bound their rate as tightly as is promised."""
+    return next(number for number in itertools.count(1) if rate_bound(0, number) < _PROMISED_BOUND)
 
 
 def _remedies(found: Findings, plan: Plan) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -37,7 +38,7 @@ from harness.session.observe import (
 from harness.session.timing import Timing, time_case
 from harness.session.witness import check_witness
 
-__all__ = ["FIRST_CALL", "OnFault", "OnPart", "Settings", "faulty", "verify_case"]
+__all__ = ["FIRST_CALL", "OnFault", "OnPart", "OnStage", "Settings", "faulty", "verify_case"]
 
 FIRST_CALL = "first call"
 """How a detail begins that tells of a cold call over its budget: no failure, but worth a word."""
@@ -50,7 +51,11 @@ OnPart = Callable[[Verdict], None]
 """Told what has been found about a case before a step that may never come back."""
 
 
-def _ignore(found: Exception | Verdict) -> None:
+OnStage = Callable[[str], None]
+"""Told what is done about a case now."""
+
+
+def _ignore(found: Exception | Verdict | str) -> None:
     """The verdict says it all."""
 
 
@@ -72,16 +77,19 @@ def verify_case(
     settings: Settings,
     on_fault: OnFault = _ignore,
     on_part: OnPart = _ignore,
+    on_stage: OnStage = _ignore,
 ) -> Verdict:
     """Verify one case and return everything found about it.
 
     A case that breaks its contract gets a failed ``run`` check with one line that says how, and ``on_fault``
     is told the exception; whatever was found before stays. Errors of the harness itself are not caught.
-    ``on_part`` is told what is known before the first call, and again before the case is timed.
+    ``on_part`` is told what is known before the first call, and again before the case is timed, ``on_stage`` what
+    is done now.
     """
-    findings = _Findings()
+    findings = _Findings(stage=on_stage)
     try:
         findings.declared = declared_by(case)
+        on_stage("computing what is expected")
         subject = _subject(selection, case, findings.declared, settings)
         on_part(findings.verdict(selection, case, devices))
         _watch(findings, subject, devices.traffic)
@@ -90,16 +98,16 @@ def verify_case(
             _time(findings, subject, devices)
     except (CannotTellError, DeviceFaultError, MemoryError, UnavailableError) as error:
         on_fault(error)
-        findings.checks.append(_broken(error, Outcome.INCONCLUSIVE))
+        findings.checks.append(_broken(error, Outcome.INCONCLUSIVE, selection.given(case.name)))
     except WorkloadError as error:
         on_fault(error)
-        findings.checks.append(_broken(error, Outcome.FAILED))
+        findings.checks.append(_broken(error, Outcome.FAILED, selection.given(case.name)))
     return findings.verdict(selection, case, devices)
 
 
 def faulty(workload: str, fault: str) -> Verdict:
     """The verdict of a workload that could not even be listed."""
-    broken = _broken(WorkloadError(fault), Outcome.FAILED)
+    broken = _broken(WorkloadError(fault), Outcome.FAILED, workload)
     return Verdict(workload=workload, case="-", parameters={}, checks=(broken,))
 
 
@@ -112,6 +120,7 @@ class _Findings:
     traffic: TrafficRecord | None = None
     controls: list[TrafficRecord] = field(default_factory=list)
     timing: Timing | None = None
+    stage: OnStage = _ignore
 
     def verdict(self, selection: Selection, case: Case, devices: Devices) -> Verdict:
         """Freeze the findings."""
@@ -161,6 +170,7 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
     case, declared, inputs = subject.case, subject.declared, subject.inputs
     control = positive_control(device)
     findings.checks.extend([control] if control is not None else [])
+    findings.stage("watching")
     seen = observe(case, inputs, device, repeats=subject.settings.repeats)
     traffic = _traffic(seen, declared.budget, control, device)
     second = check_witness(
@@ -171,11 +181,13 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
     findings.checks.append(check_placement(seen, device))
     findings.checks.append(check_values(declared, seen, subject.expected, device=device))
     findings.checks.append(check_inputs(seen, inputs, device))
+    findings.stage("checking gradients")
     gradients = check_gradients(
         case, declared, inputs, seen.results[0], seed=subject.settings.seed, device=device.name
     )
     findings.checks.extend([gradients] if gradients is not None else [])
     if subject.selection.workload is not None:
+        findings.stage("trying the known defects")
         first = case is subject.selection.cases[0]
         results, records = run_controls(
             subject.selection.workload, case, inputs, device, fallback=first
@@ -199,10 +211,12 @@ def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
     case, declared, device = subject.case, subject.declared, devices.timing
     assert device is not None
     if device is not devices.traffic:
+        findings.stage(f"checking values on {device.name}")
         seen = observe(case, subject.inputs, device, repeats=1)
         findings.checks.append(check_values(declared, seen, subject.expected, device=device))
         findings.checks.append(check_inputs(seen, subject.inputs, device))
     if subject.settings.benchmark and declared.timed:
+        findings.stage("timing")
         findings.timing = time_case(
             case,
             declared,
@@ -215,7 +229,26 @@ def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
         findings.checks.extend(findings.timing.conditions)
 
 
+_STEPS = {
+    "nothing ran on the device": "run the op under test inside that region, on the arrays it is given",
+    "region ": "enter it in run(): with region(NAME): around the op under test",
+    "the budget has no limit": "give the budget a limit, such as no copy to the host",
+    "counts differ": "let every call with the same inputs do the same",
+}
+"""What the code under test is the cause of, by how it begins; the machine, and so `harness doctor`, is not."""
+
+
 def _traffic(
+    seen: Observation, budget: Budget, control: CheckResult | None, device: Device
+) -> CheckResult:
+    result = _judged_traffic(seen, budget, control, device)
+    if result.outcome is not Outcome.INCONCLUSIVE:
+        return result
+    steps = [step for start, step in _STEPS.items() if result.summary.startswith(start)]
+    return replace(result, next_step=steps[0]) if steps else result
+
+
+def _judged_traffic(
     seen: Observation, budget: Budget, control: CheckResult | None, device: Device
 ) -> CheckResult:
     result = check_traffic(seen.warm, budget, control=control)
@@ -251,7 +284,8 @@ def _inputs(case: Case, seed: int) -> HostArrays:
     return inputs
 
 
-def _broken(error: Exception, outcome: Outcome) -> CheckResult:
+def _broken(error: Exception, outcome: Outcome, given: str) -> CheckResult:
+    """The result of what could not be run; ``given`` is how the command line calls it."""
     raised = error.__cause__ is not None
     return CheckResult(
         check="run",
@@ -260,7 +294,7 @@ def _broken(error: Exception, outcome: Outcome) -> CheckResult:
         evidence="an exception of the workload"
         if raised
         else "what the workload declares or returns",
-        next_step="run again with --debug for the traceback"
+        next_step=f"for the traceback: harness run --debug {shlex.quote(given)}"
         if raised
         else "correct it; harness/model/workload.py says what a workload must give",
     )

@@ -19,6 +19,7 @@ from harness.stats.pairs import pair_ratio
 from harness.units import count_text, percent_text, ratio_text
 
 __all__ = [
+    "BASELINES_TIME",
     "BETWEEN_RUNS_RAW",
     "BETWEEN_RUNS_WITH_PEER",
     "Change",
@@ -31,6 +32,9 @@ __all__ = [
     "remedy",
 ]
 
+BASELINES_TIME = "the baseline's time"
+"""What a reason calls the time a ratio is of; who knows a name for it puts that in its place."""
+
 BETWEEN_RUNS_WITH_PEER = 0.0058
 """Standard deviation of the log ratio of unchanged code between two runs when each is divided by a frozen copy
 timed in the same rounds: 60 runs of a softmax cross-entropy on two shared cores. A run's own values cannot
@@ -42,9 +46,11 @@ BETWEEN_RUNS_RAW = 0.046
 _QUIET = "pin the process to one core (taskset -c) and stop other work on the machine"
 
 
+_MORE_WORK = "give the case more work per call, or time it where the clock is finer"
+
 _CONSTANT = (
-    "every value is the same, which timings never are: the clock is coarser than their noise; "
-    "make more calls per value"
+    "every value is the same, which timings never are: the clock stands still or is coarser than their noise; "
+    f"{_MORE_WORK}"
 )
 
 
@@ -67,7 +73,7 @@ class Change:
     unless asked to. ``reason`` is one sentence. ``within_runs`` is the ratio before it was widened by
     ``between_runs``; ``narrows`` says whether more values would narrow it. ``p_regressed`` and ``p_improved``
     are one-sided p-values: the chance of evidence so strong if the true ratio were just at the bound. ``confidence``
-    is what was asked for.
+    is what was asked for. ``constant``: the values were all the same, as no timings are.
     """
 
     decision: Decision
@@ -81,6 +87,7 @@ class Change:
     p_regressed: float = 1.0
     p_improved: float = 1.0
     confidence: float = 0.95
+    constant: bool = False
 
 
 def decide(ratio: Estimate, margin: float, *, confidence: float = 0.95) -> Decision:
@@ -138,17 +145,20 @@ def compare_pairs(
     )
 
 
-def remedy(change: Change, *bounds: float) -> str:
+def remedy(change: Change, *bounds: float, option: str = "--seconds") -> str:
     """What would let the interval clear these bounds; timing longer only where that is to be expected.
 
-    Raises ``ValueError`` where nothing was compared.
+    ``option`` is what sets the time. Raises ``ValueError`` where nothing was compared.
     """
     if change.within_runs is None:
         raise ValueError(f"nothing was compared: {change.reason}")
+    if change.constant:
+        return _MORE_WORK
     factor = time_factor(change.within_runs, change.between_runs, *bounds)
     if change.narrows and factor <= PRACTICAL:
         sides = ", then and now" if change.between_runs else ""
-        return f"time {count_text(max(2, math.ceil(factor)), 'time')} as long{sides}"
+        times = count_text(max(2, math.ceil(factor)), "time")
+        return f"give it {times} as much {option}{sides}"
     if change.narrows and factor == math.inf:
         apart = (
             f", and unchanged code differs by {percent_text(change.between_runs)} from run to run"
@@ -188,6 +198,7 @@ def conclude(evidence: Evidence, *, margin: float, confidence: float) -> Change:
         p_regressed=_beyond(ratio, 1.0 + margin),
         p_improved=_beyond(_inverse(ratio), 1.0 + margin),
         confidence=confidence,
+        constant=evidence.constant,
     )
     if evidence.constant:
         return replace(change, reason=_CONSTANT, p_regressed=1.0, p_improved=1.0)
@@ -235,7 +246,7 @@ def not_comparable(margin: float, reason: str) -> Change:
 
 def _reason(change: Change, ratio: Estimate, confidence: float) -> str:
     figures = (
-        f"{ratio_text(ratio.value)} the baseline's time "
+        f"{ratio_text(ratio.value)} {BASELINES_TIME} "
         f"({percent_text(ratio.confidence)} interval {ratio_text(ratio.low)} to {ratio_text(ratio.high)})"
     )
     bound = f"the margin of {percent_text(change.margin)}"
@@ -244,7 +255,7 @@ def _reason(change: Change, ratio: Estimate, confidence: float) -> str:
     )
     match change.decision:
         case _ if ratio.confidence < confidence:
-            why = f"too few values to be {percent_text(confidence)} sure; time longer"
+            why = f"too few values to be {percent_text(confidence)} sure; time longer (--seconds)"
         case Decision.REGRESSED:
             why = f"slower by more than {bound}"
         case Decision.IMPROVED:

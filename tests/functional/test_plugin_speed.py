@@ -389,6 +389,56 @@ def test_a_limit_without_peer_and_baseline_fails_unless_told_otherwise(timed):
     result.stdout.fnmatch_lines(["there is nothing to hold it against: no peer and no baseline"])
 
 
+@pytest.mark.parametrize("choice", [None, "fail"])
+def test_a_session_that_makes_the_baseline_needs_none_unless_told_otherwise(
+    timed, pytester, choice
+):
+    policy = [] if choice is None else [f"--harness-policy=no-baseline={choice}"]
+    source = REGRESSED.replace("peer=frozen, ", "")
+    result = timed(source, "--harness-benchmark-json=base.json", "-v", *policy)
+    assert (pytester.path / "base.json").exists()
+    if choice == "fail":
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(["next *--harness-policy no-baseline=pass"])
+        return
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["*PASSED (speed not judged)*", "harness: *speed not judged: baseline made, base.json*"]
+    )
+
+
+def test_an_ini_file_that_writes_every_time_makes_no_baseline(timed, pytester):
+    pytester.makepyprojecttoml('[tool.pytest]\nharness_benchmark_json = "out.json"\n')
+    timed(REGRESSED.replace("peer=frozen, ", "")).assert_outcomes(failed=1)
+
+
+def test_a_folder_as_baseline_is_told_as_one(timed, pytester):
+    pytester.mkdir("kept")
+    result = timed(UNCHANGED, "--harness-benchmark-baseline=kept")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: *kept is a folder; name a file in it, such as *kept*.json"]
+    )
+
+
+@pytest.mark.parametrize("option", ["--harness-benchmark-json", "--benchmark-json"])
+def test_a_baseline_that_was_edited_stops_pytest_by_name(timed, pytester, option):
+    timed(UNCHANGED, f"{option}=base.json")
+    path = pytester.path / "base.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document))  # other layout, same values
+    timed(UNCHANGED, "--harness-benchmark-baseline=base.json").assert_outcomes(passed=1)
+    data = document["benchmarks"][0]["stats"]["data"]
+    document["benchmarks"][0]["stats"]["data"] = [2 * each for each in data]
+    path.write_text(json.dumps(document))
+    result = timed(UNCHANGED, "--harness-benchmark-baseline=base.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: *base.json: *digest does not fit *test_loss*edited*; save it again*"]
+    )
+
+
 def test_a_baseline_that_is_not_there_stops_pytest_unless_allowed(timed):
     result = timed(UNCHANGED, "--harness-benchmark-baseline=none.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -397,18 +447,80 @@ def test_a_baseline_that_is_not_there_stops_pytest_unless_allowed(timed):
     timed(UNCHANGED, *allowed).assert_outcomes(passed=1)
 
 
-def test_a_raw_slowdown_is_shown_and_fails_nothing(timed, tmp_path):
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_raw_slowdown_beyond_the_margin_is_inconclusive_and_says_so_in_junit(
+    timed, pytester, tmp_path, limited
+):
     file = stored(tmp_path / "base.json", 1e-12, "test_op.py::test_loss")
-    for source in (UNLIMITED, REGRESSED.replace("peer=frozen, ", "")):
-        result = timed(source, f"--harness-benchmark-baseline={file}", "-rP")
-        result.assert_outcomes(passed=1)
-        assert result.ret == pytest.ExitCode.OK
-        result.stdout.fnmatch_lines(
-            [
-                "slowdown shown, which decides nothing",
-                "harness: test_op.py::test_loss: speed not judged*",
-            ]
-        )
+    source = REGRESSED.replace("peer=frozen, ", "") if limited else UNLIMITED
+    result = timed(source, f"--harness-benchmark-baseline={file}", "--junitxml=junit.xml")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == (pytest.ExitCode.TESTS_FAILED if limited else pytest.ExitCode.OK)
+    result.stdout.fnmatch_lines(["harness: test_op.py::test_loss: speed not judged*slow machine"])
+    skipped = ElementTree.parse(pytester.path / "junit.xml").find(".//skipped")
+    assert "raw times cannot tell slow code from a slow machine" in skipped.get("message")
+    assert "--harness-trust-raw" in skipped.get("message")
+
+
+def test_a_raw_slowdown_beyond_the_margin_fails_where_inconclusive_is_to_fail(timed, tmp_path):
+    file = stored(tmp_path / "base.json", 1e-12, "test_op.py::test_loss")
+    options = (f"--harness-benchmark-baseline={file}", "--harness-policy=inconclusive=fail")
+    timed(UNLIMITED, *options).assert_outcomes(failed=1)
+
+
+def test_raw_times_within_the_margin_are_not_judged_and_do_not_look_like_a_plain_pass(
+    timed, pytester, tmp_path
+):
+    file = stored(tmp_path / "base.json", 10.0, "test_op.py::test_loss")
+    options = (f"--harness-benchmark-baseline={file}", "-v", "--junitxml=junit.xml")
+    result = timed(UNLIMITED, *options)
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["*test_loss PASSED (speed not judged)*", "harness: *::test_loss: speed not judged*"]
+    )
+    told = ElementTree.parse(pytester.path / "junit.xml").find(".//property[@name='harness_speed']")
+    assert told.get("value").startswith("speed not judged: no frozen peer; ")
+
+
+def test_a_session_whose_limits_met_raw_times_alone_fails_with_the_way_out(timed, tmp_path):
+    limited = REGRESSED.replace("peer=frozen, ", "")
+    names = ("test_op.py::test_loss", "test_op.py::test_peer")
+    file = stored(tmp_path / "base.json", 10.0, names[0])
+    option = f"--harness-benchmark-baseline={file}"
+    result = timed(limited, option)
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["harness: no speed was judged, of 1 test *give the mark peer=*--harness-trust-raw*"]
+    )
+    assert timed(limited, option, "--harness-trust-raw").ret == pytest.ExitCode.OK
+    assert timed(limited, option, "--harness-policy=unjudged=pass").ret == pytest.ExitCode.OK
+    beside = limited + UNCHANGED.replace("test_loss", "test_peer")
+    assert timed(beside, option).ret == pytest.ExitCode.OK
+
+
+def test_a_limit_that_meets_a_baseline_without_timings_alone_fails_the_session(timed, tmp_path):
+    file = stored(tmp_path / "base.json", 1.0, "test_op.py::test_loss", without_data=True)
+    limited = REGRESSED.replace("peer=frozen, ", "")
+    result = timed(limited, f"--harness-benchmark-baseline={file}")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["harness: no speed was judged*--benchmark-save-data*"])
+
+
+def test_a_worker_tells_what_was_not_judged(timed, tmp_path):
+    file = stored(tmp_path / "base.json", 10.0, "test_op.py::test_loss")
+    limited = REGRESSED.replace("peer=frozen, ", "")
+    options = (f"--harness-benchmark-baseline={file}", "-n1", "-Wdefault", "--benchmark-enable")
+    result = timed(limited, *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["harness: no speed was judged*"])
+
+
+def test_a_judged_test_carries_no_word_on_it(timed, pytester):
+    result = timed(UNCHANGED, "-v", "--junitxml=junit.xml")
+    result.stdout.no_fnmatch_line("*speed not judged*")
+    assert "harness_speed" not in (pytester.path / "junit.xml").read_text()
 
 
 def test_a_raw_slowdown_fails_where_the_machine_is_vouched_for(timed, tmp_path):

@@ -572,6 +572,9 @@ def test_a_device_this_machine_lacks_is_one_clear_line(suite):
     result = suite(MARKED.format(op="on_device"), "--harness-device=cuda:7")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["harness device cuda:7: *"])
+    if "no NVIDIA driver" in result.stdout.str():
+        result.stdout.fnmatch_lines(['*"ondevice-harness[[]cuda13[]]"*--harness-device auto*'])
+    result.stdout.no_re_match_line(r".*(?<!-harness)-device auto")
     assert "During handling" not in result.stdout.str()
     assert "pytest_plugin" not in result.stdout.str()
 

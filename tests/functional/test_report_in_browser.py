@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from builders import (
+    a_change,
     a_check,
+    a_compared_verdict,
     a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
@@ -227,3 +229,46 @@ def test_printing_unfolds_the_cold_call_and_drops_nothing_at_the_side(
     assert page.evaluate(shown)
     assert page.evaluate("document.documentElement.scrollWidth") == 688
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+@pytest.fixture(scope="module")
+def comparison(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Visit:
+    path = tmp_path_factory.mktemp("comparison") / "report.html"
+    run = a_run(
+        a_compared_verdict(case="same", change=a_change(ratio=1.0), outcome=Outcome.PASSED),
+        a_compared_verdict(case="slower"),
+        a_compared_verdict(case="faster", workload="mlp", change=a_change(ratio=0.9)),
+        a_compared_verdict(case=HOSTILE, change=a_change(ratio=1.5, against=HOSTILE)),
+        a_verdict(case="new"),
+        baseline="main",
+        paired_with=HOSTILE,
+    )
+    path.write_text(render_html(run), encoding="utf-8")
+    return Visit(browser, path, viewport={"width": 360, "height": 740})
+
+
+def test_cases_sort_by_ratio_with_the_keyboard_and_back(comparison: Visit) -> None:
+    page = comparison.page
+
+    def order() -> list[str]:
+        rows = page.locator("table.cases tbody tr:not(.group) th a")
+        return [text[:6] for text in rows.all_inner_texts()]
+
+    as_it_was = order()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.focus("th.of-ratio button")
+    page.keyboard.press("Enter")
+    assert order() == [HOSTILE[:6], "slower", "same", "faster", "new"]
+    assert page.get_attribute("th.of-ratio", "aria-sort") == "descending"
+    assert page.locator("table.cases tr.group").count() == 0
+    page.keyboard.press("Enter")
+    assert order() == ["faster", "same", "slower", HOSTILE[:6], "new"]
+    page.keyboard.press("Enter")
+    assert order() == as_it_was
+    assert page.locator("table.cases tr.group").count() == 2
+    assert comparison.said == []
+
+
+def test_a_comparison_fits_a_phone(comparison: Visit) -> None:
+    comparison.page.set_viewport_size({"width": 360, "height": 740})
+    assert comparison.page.evaluate("document.documentElement.scrollWidth") == 360

@@ -113,5 +113,6 @@ def test_a_cancelled_job_keeps_what_is_done(tmp_path):
     os.kill(process.pid, signal.SIGTERM)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert out.startswith("? INTERRUPTED  exit 130")
     assert "interrupted after 0 of 1 ops" in out
     assert not (tmp_path / "selfcheck.json").exists()

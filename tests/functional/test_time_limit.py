@@ -108,15 +108,17 @@ def test_every_kind_of_death_is_named_and_the_others_are_run(run_in, verdicts):
         "writes_everywhere": "wrote into the pipe",
     }
     done = run_in(*map(str.upper, deaths), "FIXED", limit="60")
-    assert done.returncode == 4, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     found = verdicts()
     assert list(found) == [*deaths, "fixed"]
     for name, words in deaths.items():
         end = the_end(found[name])
-        assert end["outcome"] == "inconclusive"
+        own_doing = name in ("crashes", "leaves")
+        assert end["outcome"] == ("failed" if own_doing else "inconclusive")
         assert words in end["summary"]
         assert end["next_step"]
+    assert "stuck_workloads:CRASHES/small" in the_end(found["crashes"])["next_step"]
     assert outcome(found["fixed"]) == "passed"
 
 
@@ -128,7 +130,7 @@ def test_a_child_the_op_forks_tells_no_second_story(run_in, verdicts):
 
 def test_a_workload_that_cannot_be_imported_takes_no_other_along(run_in, verdicts):
     done = run_in("DIES_WHEN_LOADED", "FIXED", limit="60")
-    assert done.returncode == 4, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     found = verdicts()
     died = the_end(found["stuck_workloads:DIES_WHEN_LOADED"])["summary"]
     assert "importing it and listing its cases" in died
@@ -310,7 +312,7 @@ except NothingRanError as error:
 
 
 def test_a_run_in_which_nothing_can_be_imported_still_has_a_report(run_in, verdicts):
-    assert run_in("DIES_WHEN_LOADED").returncode == 4
+    assert run_in("DIES_WHEN_LOADED").returncode == 1
     assert list(verdicts()) == ["stuck_workloads:DIES_WHEN_LOADED"]
 
 
@@ -333,7 +335,7 @@ def test_what_was_found_before_a_hang_is_kept(run_in, verdicts, tmp_path):
 def test_what_cannot_be_started_again_is_told_of_the_cases_left(run_in, tmp_path):
     mark = tmp_path / "imported"
     done = run_in("once:TWO", limit="60", env={**os.environ, "ONCE": str(mark)})
-    assert done.returncode == 4, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     (run,) = (tmp_path / "reports").glob("*/run.json")
     crashed, left = json.loads(run.read_text())["verdicts"]
     assert "SIGSEGV" in the_end(crashed)["summary"]
@@ -360,7 +362,7 @@ def test_without_a_limit_everything_is_in_one_process_and_found_alike(run_in, ve
 
 def test_what_an_op_prints_comes_before_the_summary_and_outlives_it(run_in):
     done = run_in("PRINTS", "PRINTS_AND_LEAVES")
-    assert done.stdout.index("printed by the op") < done.stdout.index("INCONCLUSIVE")
+    assert done.stdout.index("printed by the op") < done.stdout.index("FAILED")
     assert "last words" in done.stdout
 
 
@@ -454,3 +456,77 @@ def test_on_a_terminal_the_bar_moves_and_the_op_may_print(tmp_path):
     assert "printed by the op" in text
     assert "loops/small" in text
     assert "INCONCLUSIVE" in text
+
+
+def command(tmp_path, verb, *names, options=()):
+    """Another verb on names of ``stuck_workloads``, with a limit of a second."""
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "harness", *verb, "--device", "cpu", "--time-limit", "1"),
+            *(f"stuck_workloads:{name}" for name in names),
+            *("--output", tmp_path / "reports", *options),
+        ],
+        cwd=USER,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+PEER = ("compare", "--against", "peer", "--seconds", "0.1")
+CHECK = ("selfcheck", "--seconds", "0.05", "--decisions", "5", "--find", "80%", "--margin", "40%")
+BAD = ("TIMED_LEAVES", "TIMED_CRASHES", "TIMED_LOOPS", "DIES_WHEN_LOADED")
+SAYS = {
+    "timed_leaves/small": ("failed", "ended itself with exit status 0"),
+    "timed_crashes/small": ("failed", "died of SIGSEGV at "),
+    "timed_loops/small": ("inconclusive", "was stopped at "),
+    "stuck_workloads:DIES_WHEN_LOADED": ("failed", "exit status 7"),
+}
+
+
+def test_a_comparison_with_a_peer_outlives_every_op(tmp_path, verdicts):
+    done = command(tmp_path, PEER, "TIMED", *BAD, "ALSO_TIMED")
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = verdicts()
+    assert set(found) == {key.partition("/")[0] for key in SAYS} | {"timed", "also_timed"}
+    for key, (ending, words) in SAYS.items():
+        end = the_end(found[key.partition("/")[0]])
+        assert end["outcome"] == ending
+        assert words in end["summary"]
+    for name in ("timed", "also_timed"):
+        assert len(found[name]["sample"]["call_ns"]) == len(found[name]["sample"]["peer_ns"])
+
+
+def test_a_self_check_outlives_every_op(tmp_path):
+    done = command(tmp_path, CHECK, "TIMED", *BAD, "ALSO_TIMED")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (machine,) = json.loads((tmp_path / "reports" / "selfcheck.json").read_text())["machines"]
+    checks = {check["key"]: check for check in machine["checks"]}
+    assert set(checks) == set(SAYS) | {"timed/small", "also_timed/small"}
+    for key, (ending, words) in SAYS.items():
+        assert checks[key]["outcome"] == ending
+        assert words in checks[key]["summary"]
+    assert checks["timed/small"]["decisions"] == checks["also_timed/small"]["decisions"] == 5
+
+
+@pytest.mark.parametrize("verb", [PEER, CHECK])
+def test_an_op_that_leaves_with_status_0_is_no_pass(tmp_path, verb):
+    done = command(tmp_path, verb, "TIMED_LEAVES")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("ref", "option", "other"),
+    [("peer", "--patience", "--time-limit"), ("HEAD", "--time-limit", "--patience")],
+)
+def test_a_limit_without_an_effect_is_refused(tmp_path, ref, option, other):
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "compare", "--against", ref, option, "5"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert f"{option} has no effect with --against {ref}; use {other} SECONDS" in done.stderr

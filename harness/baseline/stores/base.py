@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from harness.baseline.commands import at_store, password_note
 from harness.baseline.naming import name_problem, portable_name
 from harness.errors import UsageError
 from harness.model.baseline import Baseline
@@ -132,7 +133,8 @@ def differs_by_case(name: str, known: str, where: str) -> UsageError:
 def unknown(name: str, known: Sequence[str], where: str) -> UsageError:
     """There is no baseline of that name, but there are these."""
     if not known:
-        hint = "none is saved there; save one with: harness baseline save"
+        command = f"harness baseline save {name}{at_store(where)}"
+        hint = f"none is saved there; save one{password_note(where)}: {command}"
     else:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""

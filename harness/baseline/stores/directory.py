@@ -19,7 +19,13 @@ from harness.baseline.stores.base import (
     unknown,
 )
 from harness.baseline.stores.history_folder import HistoryFolder
-from harness.baseline.stores.whole_file import reason_of, remove_abandoned, write_whole
+from harness.baseline.stores.whole_file import (
+    not_a_folder,
+    reason_of,
+    remedy_of,
+    remove_abandoned,
+    write_whole,
+)
 from harness.errors import FileFormatError, OutputError, UsageError
 from harness.model.baseline import Baseline
 from harness.model.history import HistoryRecord
@@ -56,19 +62,25 @@ class DirectoryStore:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.folder} was not created: {reason_of(error)}") from None
+            raise OutputError(
+                f"{self.folder} was not created: {reason_of(error)}; {remedy_of(error)}, and save it again"
+            ) from None
         remove_abandoned(self.folder)
         try:
             write_whole(target, data, replace=replace)
         except FileExistsError:
             raise taken(baseline.name, self.where) from None
         except OSError as error:
-            raise OutputError(f"{target} was not written: {reason_of(error)}") from None
+            left = "is as it was" if target.exists() else "does not exist"
+            raise OutputError(
+                f"{target} was not written: {reason_of(error)}; it {left}: {remedy_of(error)}, and save it again"
+            ) from None
         return str(target)
 
     def load(self, name: str) -> Baseline:
         """See ``Store.load``. The file's name counts, so a copied or renamed file loads under it."""
         check_name(name)
+        self._refuse_a_file()
         try:
             return replaced(read_file(self._path(name)), name=name)
         except FileNotFoundError:
@@ -76,6 +88,7 @@ class DirectoryStore:
 
     def names(self) -> tuple[str, ...]:
         """See ``Store.names``; a folder that does not exist has none."""
+        self._refuse_a_file()
         try:
             entries = sorted(self.folder.iterdir())
         except FileNotFoundError:
@@ -88,23 +101,28 @@ class DirectoryStore:
     def remove(self, name: str) -> str:
         """See ``Store.remove``; a damaged file can be removed too."""
         check_name(name)
+        self._refuse_a_file()
         target = self._path(name)
         try:
             target.unlink()
         except FileNotFoundError:
             raise unknown(name, self.names(), self.where) from None
         except OSError as error:
-            raise OutputError(f"{target} was not removed: {reason_of(error)}") from None
+            raise OutputError(
+                f"{target} was not removed: {reason_of(error)}; {remedy_of(error)}"
+            ) from None
         return str(target)
 
     def append(self, records: Sequence[HistoryRecord]) -> int:
         """See ``Store.append``. Costs a look through the history, and three flushes to the disk per month."""
+        self._refuse_a_file()
         return self._history.append(records)
 
     def history(
         self, *, key: str | None = None, comparable: str | None = None, limit: int | None = None
     ) -> tuple[HistoryRecord, ...]:
         """See ``Store.history``. Reads all files whatever is asked for, 10 us per record."""
+        self._refuse_a_file()
         found = [
             record
             for record in self._history.records()
@@ -118,7 +136,12 @@ class DirectoryStore:
 
     def keys(self) -> tuple[str, ...]:
         """See ``Store.keys``. Reads all files."""
+        self._refuse_a_file()
         return tuple(sorted({record.key for record in self._history.records()}))
+
+    def _refuse_a_file(self) -> None:
+        if problem := not_a_folder(self.folder):
+            raise UsageError(problem)
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}{SUFFIX}"

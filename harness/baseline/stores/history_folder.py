@@ -38,7 +38,9 @@ from harness.baseline.stores.sample_codec import (
 )
 from harness.baseline.stores.whole_file import (
     flush_folder,
+    not_a_folder,
     reason_of,
+    remedy_of,
     remove_abandoned,
     write_whole,
 )
@@ -111,7 +113,8 @@ class HistoryFolder:
         except OSError as error:
             place = error.filename or self._folder
             raise OutputError(
-                f"{place} was not written: {reason_of(error)}; nothing that was there is lost"
+                f"{place} was not written: {reason_of(error)}; nothing that was there is lost: "
+                f"{remedy_of(error)}, and add it again"
             ) from None
 
     def _files(self) -> list[Path]:
@@ -120,7 +123,9 @@ class HistoryFolder:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise FileFormatError(f"{self._folder} cannot be listed: {reason_of(error)}") from None
+            problem = not_a_folder(self._folder)
+            problem = problem or f"{self._folder} cannot be listed: {reason_of(error)}"
+            raise FileFormatError(problem) from None
 
     def _known(self, run_ids: set[str]) -> set[tuple[str, str]]:
         """Which records of these runs are there, without decoding those of others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 
@@ -15,6 +16,22 @@ _LONGEST_REASON = 300
 
 _UNREACHABLE = ("08", "28", "3D000", "53300", "57P01", "57P02", "57P03", "57P05")
 """SQLSTATE classes and codes: connection, authorisation, no such database, too many clients, shutdown."""
+
+_REFUSED = (
+    (
+        ("28P01", "password authentication failed", "no password supplied"),
+        "give the password of this user, in PGPASSWORD or ~/.pgpass or the URL",
+    ),
+    (
+        ("3D000", "database .* does not exist"),
+        "create the database there, or name one that `psql -l` lists",
+    ),
+    (
+        ("28000", "role .* does not exist", "no pg_hba.conf entry"),
+        "name a user whom that server knows and lets in from here (pg_hba.conf)",
+    ),
+)
+"""SQLSTATE, or the words where a connection is refused before the driver has one, and what to do."""
 
 _POSTGRESQL_STEPS = {
     "25006": "the server takes no writes (a standby, or default_transaction_read_only)",
@@ -54,6 +71,9 @@ def explained(
     code = getattr(origin, "sqlstate", None) or ""
     lost = isinstance(error, DBAPIError) and (error.connection_invalidated or not code)
     if lost or code.startswith(_UNREACHABLE):
+        for signs, step in _REFUSED:
+            if code == signs[0] or any(re.search(words, reason) for words in signs[1:]):
+                return UnavailableError(f"{where} cannot be opened: {reason}; {step}")
         return UnavailableError(
             f"{where} cannot be reached: {reason}; see that the server runs and the URL is right"
         )

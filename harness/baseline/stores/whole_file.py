@@ -9,9 +9,28 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["flush_folder", "reason_of", "remove_abandoned", "write_whole"]
+__all__ = [
+    "flush_folder",
+    "not_a_folder",
+    "reason_of",
+    "remedy_of",
+    "remove_abandoned",
+    "write_whole",
+]
 
 _UNFINISHED = ".unfinished"
+_SQLITE_START = b"SQLite format 3\0"
+_DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+
+_REMEDIES = {
+    errno.ENOSPC: "free space on the disk",
+    errno.EDQUOT: "free space within the quota of this user",
+    errno.EFBIG: "free space, or raise the limit on the size of files (ulimit -f)",
+    errno.EACCES: "make it and its folder writable, or name another store (--store)",
+    errno.EPERM: "make it and its folder writable, or name another store (--store)",
+    errno.EROFS: "name a store on a disk that can be written (--store)",
+}
+
 _ABANDONED_AFTER_S = 3600.0
 """A save takes milliseconds; an unfinished file this old belongs to a process that was killed."""
 
@@ -63,6 +82,32 @@ def remove_abandoned(folder: Path) -> None:
 def reason_of(error: OSError) -> str:
     """Why the system refused, in its own words."""
     return error.strerror or str(error)
+
+
+def remedy_of(error: OSError) -> str:
+    """What lets a write succeed that the system refused."""
+    return _REMEDIES.get(error.errno or 0, "put that right")
+
+
+def not_a_folder(folder: Path) -> str | None:
+    """One line where a file lies in the place of a folder, or of one above it; ``None`` where none does."""
+    for place in (folder, *folder.parents):
+        if place.is_dir():
+            return None
+        if place.exists():
+            return f"{place} is a file, and a store is a folder{_or_a_database(place)}"
+    return None
+
+
+def _or_a_database(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            database = stream.read(len(_SQLITE_START)) == _SQLITE_START
+    except OSError:
+        database = False
+    if database or file.suffix in _DATABASE_SUFFIXES:
+        return f"; a SQLite database is named as sqlite:///{file}"
+    return "; name a folder, or move the file away"
 
 
 def _link(unfinished: Path, target: Path) -> None:

@@ -117,13 +117,13 @@ def _worst(run: Run, outcome: Outcome, findings: tuple[Step, ...], *, finished: 
     ended = sum(verdict.outcome is outcome for verdict in run.verdicts)
     mine = [step for step in findings if step.mark == Mark.of(outcome)]
     if not ended:
-        return f"A check of the whole run {_verb(outcome)}: {mine[0].finding}"
+        return f"A check of the whole run {_verb(outcome)}: {mine[0].headline}"
     first = next(step for step in mine if step.cases)
     verb = _verb(outcome, ended)
-    where = f"{first.cases[0].label}: {first.finding}"
+    where = f"{first.cases[0].label}: {first.headline}"
     if ended < total:
         return f"{ended:,} of {count_text(total, 'case')}{finished} {verb}: {where}"
-    alike = first.finding if len(first.cases) == total else f"first {where}"
+    alike = first.headline if len(first.cases) == total else f"first {where}"
     return f"{_all(total)}{finished} {verb}: {alike}"
 
 

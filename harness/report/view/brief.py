@@ -11,7 +11,7 @@ __all__ = ["brief"]
 _MEASURED = re.compile(r"(?P<output>.+) (?P<ratio>\d+\.\d+) of the allowed error")
 """How an output within tolerance is told: ``loss 0.12 of the allowed error``."""
 
-_BEYOND = re.compile(r"worst (?P<ratio>[\d.]+(?:e[+-]?\d+)?) times the allowed")
+_BEYOND = re.compile(r"worst (?P<ratio>[\d.,]+(?:e[+-]?\d+)?) times the allowed")
 _BEYOND_ANY = re.compile(r"beyond any multiple of the allowed|\d+ entr(?:y|ies) \S+ where ")
 """What no finite ratio describes: an error where none is allowed, or NaN for a number."""
 
@@ -72,4 +72,4 @@ def _severity(text: str) -> float:
     if _BEYOND_ANY.search(text):
         return float("inf")
     match = _BEYOND.search(text) or _MEASURED.fullmatch(text)
-    return float(match["ratio"]) if match else -1.0
+    return float(match["ratio"].replace(",", "")) if match else -1.0

@@ -12,12 +12,14 @@ from harness.model.measurement import CopyBandwidth, Estimate, Rates, rates_of
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Verdict
 from harness.report.failure import failure_text
+from harness.report.view.axis import Axis
 from harness.report.view.brief import brief
 from harness.report.view.crossings import RecordView, record_view
 from harness.report.view.mark import Mark
 from harness.report.view.overview import Overview, overview
 from harness.report.view.reasons import Reason, reasons
-from harness.report.wording import shortened, visible
+from harness.report.view.speed import SpeedView, speed_view
+from harness.report.wording import LONGEST_LABEL, shortened, visible
 from harness.units import count_text, duration_text, percent_text, rate_text
 
 __all__ = ["CaseView", "CheckView", "Fact", "anchors", "case_label", "case_view", "check_view"]
@@ -31,11 +33,14 @@ _UNKNOWN = "unknown"
 _LONGEST_PASSED = 30
 """Half a line of the case table: two outputs that are right, beside the gradients."""
 
-_LONGEST_FINDING = 140
-"""Four lines of the case table: where the worst output is wrong, and by how much."""
+_LONGEST_FINDING = 280
+"""Where the worst output is wrong, by how much, and what was expected instead, its longest name and index included."""
 
 _NO_CASE = frozenset({"", "-"})
 """The case of a workload that broke before it had any."""
+
+_LONGEST_NAME = 40
+"""A case with its shape, dtype and labels, in a column of a terminal."""
 
 _LONGEST_ANCHOR = 80
 """Room for workload and case in a link; uniqueness comes from the number added where needed."""
@@ -70,15 +75,16 @@ class CheckView:
 class CaseView:
     """Everything shown about one case.
 
-    ``values`` are the numeric checks, ``call_time`` and ``interval`` the median of a call and how sure it
+    ``name`` is the case as short as a line of a terminal needs it. ``values`` are the numeric checks, ``call_time`` and ``interval`` the median of a call and how sure it
     is, ``rates`` work, least bytes per second, and those as a fraction of what the device copies; all empty where
-    they do not apply.
+    they do not apply. ``speed`` is how it stands against what it was compared with.
     """
 
     anchor: str
     label: str
     workload: str
     case: str
+    name: str
     mark: Mark
     parameters: tuple[Fact, ...]
     checks: tuple[CheckView, ...]
@@ -90,6 +96,7 @@ class CaseView:
     call_time: str
     interval: str
     rates: tuple[str, ...]
+    speed: SpeedView | None
     facts: tuple[Fact, ...]
 
     @property
@@ -121,9 +128,18 @@ def anchors(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
 
 
 def case_view(
-    verdict: Verdict, anchor: str, *, relative_to: Path | None, copy: CopyBandwidth | None = None
+    verdict: Verdict,
+    anchor: str,
+    *,
+    relative_to: Path | None,
+    copy: CopyBandwidth | None = None,
+    axis: Axis | None = None,
+    paired: bool = False,
 ) -> CaseView:
-    """All about one verdict, source lines relative to ``relative_to``; ``copy`` is the bandwidth of its run."""
+    """All about one verdict, source lines relative to ``relative_to``; ``copy`` is the bandwidth of its run.
+
+    ``axis`` is that of all ratios of the run; ``paired`` says that its samples hold what they are compared with.
+    """
     rates = rates_of(verdict.throughput, verdict.call_time, copy, device=verdict.timing_device)
     unit = verdict.throughput.unit if verdict.throughput is not None else ""
     checks = _checks(verdict.checks, relative_to=relative_to)
@@ -132,7 +148,8 @@ def case_view(
         anchor=anchor,
         label=case_label(verdict),
         workload=shortened(verdict.workload),
-        case="no case ran" if verdict.case in _NO_CASE else shortened(verdict.case),
+        case=_case_name(verdict),
+        name=_case_name(verdict, limit=_LONGEST_NAME),
         mark=Mark.of_verdict(verdict),
         parameters=tuple(
             Fact(shortened(name), shortened(text)) for name, text in verdict.parameters.items()
@@ -148,8 +165,13 @@ def case_view(
         call_time=_call_time(verdict.call_time),
         interval=_interval(verdict.call_time),
         rates=_rates(rates, unit),
+        speed=speed_view(verdict, axis, paired=paired),
         facts=tuple(_facts(verdict)),
     )
+
+
+def _case_name(verdict: Verdict, *, limit: int = LONGEST_LABEL) -> str:
+    return "no case ran" if verdict.case in _NO_CASE else shortened(verdict.case, limit=limit)
 
 
 def check_view(result: CheckResult, *, relative_to: Path | None) -> CheckView:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.report.view.cases import CaseView, Fact
 
-__all__ = ["CaseGroup", "CaseRow", "grouped"]
+__all__ = ["CaseGroup", "CaseRow", "grouped", "worst_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class CaseRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseGroup:
-    """The cases of one workload, the worst first.
+    """The cases of one workload, the worst first, of those alike the slowest against its baseline.
 
     ``usual`` are the parameters that every case has and most agree on; a row that does not repeat one agrees.
     """
@@ -38,14 +38,19 @@ def grouped(cases: Iterable[CaseView]) -> tuple[CaseGroup, ...]:
     for case in cases:
         by_workload.setdefault(case.workload, []).append(case)
     groups = [_group(workload, found) for workload, found in by_workload.items()]
-    return tuple(sorted(groups, key=lambda group: -group.rows[0].case.mark.severity))
+    return tuple(sorted(groups, key=lambda group: worst_first(group.rows[0].case)))
+
+
+def worst_first(case: CaseView) -> tuple[int, float]:
+    """Sorts by outcome, then by how much slower a case became; those that were not compared come after."""
+    return -case.mark.severity, -case.speed.value if case.speed is not None else 0.0
 
 
 def _group(workload: str, cases: list[CaseView]) -> CaseGroup:
     usual = _usual(cases)
     rows = tuple(
         CaseRow(case, tuple(fact for fact in case.parameters if fact not in usual))
-        for case in sorted(cases, key=lambda case: -case.mark.severity)
+        for case in sorted(cases, key=worst_first)
     )
     names = {fact.name for fact in usual}
     exceptions = any(fact.name in names for row in rows for fact in row.parameters)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from harness.model.environment import Environment
 from harness.model.verdict import Run
+from harness.report.view.axis import axis_of
 from harness.report.view.banner import Banner, banner
 from harness.report.view.blind_spots import BlindSpot, blind_spots
 from harness.report.view.cases import CaseView, CheckView, Fact, anchors, case_view, check_view
 from harness.report.view.comparison import Comparison, comparisons
 from harness.report.view.copies import copy_text
 from harness.report.view.crossings import runs_text
-from harness.report.view.groups import CaseGroup, grouped
+from harness.report.view.groups import CaseGroup, grouped, worst_first
 from harness.report.view.selfcheck import SelfCheckView, self_check_view
 from harness.report.view.steps import Step, steps
 from harness.report.wording import shortened, visible, working_folder
@@ -23,13 +24,17 @@ from harness.units import duration_text
 
 __all__ = ["Page", "build_page"]
 
+_LONGEST_NOTE = 600
+"""Ten lines of a page; run.json has all of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Everything a report shows, in the order it is shown.
 
     ``cases`` has the worst first, ``groups`` the same cases under their workloads; ``columns`` are those of
-    the case table that at least one case fills. ``counted`` says what the traffic counts are of. ``copies`` says how
+    the case table that at least one case fills. ``counted`` says what the traffic counts are of, ``compared``
+    what the ratios are held against, empty where nothing is. ``copies`` says how
     fast the device copied, ``self_check`` what this machine can tell apart; empty and ``None`` where nothing was timed.
     """
 
@@ -41,6 +46,7 @@ class Page:
     cases: tuple[CaseView, ...]
     groups: tuple[CaseGroup, ...]
     columns: tuple[str, ...]
+    compared: str
     counted: str
     comparisons: tuple[Comparison, ...]
     copies: str
@@ -67,8 +73,11 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
     folder = relative_to or working_folder()
     links = anchors(run.verdicts)
     found = steps(run, links, relative_to=folder)
+    axis, paired = axis_of(run.verdicts), bool(run.paired_with)
     cases = [
-        case_view(verdict, anchor, relative_to=folder, copy=run.copy_bandwidth)
+        case_view(
+            verdict, anchor, relative_to=folder, copy=run.copy_bandwidth, axis=axis, paired=paired
+        )
         for verdict, anchor in zip(run.verdicts, links, strict=True)
     ]
     groups = grouped(cases)
@@ -79,9 +88,10 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
         banner=top,
         steps=found,
         run_checks=tuple(check_view(result, relative_to=folder) for result in run.checks),
-        cases=tuple(sorted(cases, key=lambda case: -case.mark.severity)),
+        cases=tuple(sorted(cases, key=worst_first)),
         groups=groups,
         columns=tuple(_columns(groups)),
+        compared=_compared(run, cases),
         counted=_counted(run),
         comparisons=comparisons(run.verdicts, relative_to=folder),
         copies=copy_text(run.copy_bandwidth) if run.copy_bandwidth is not None else "",
@@ -92,7 +102,7 @@ def build_page(run: Run, *, relative_to: Path | None = None) -> Page:
         commands=tuple(_commands(run)),
         reproduction=tuple(_reproduction(run)),
         blind_spots=blind_spots(run),
-        notes=tuple(visible(note) for note in run.notes),
+        notes=tuple(shortened(note, limit=_LONGEST_NOTE) for note in run.notes),
     )
 
 
@@ -116,11 +126,22 @@ def _columns(groups: Iterable[CaseGroup]) -> Iterable[str]:
         yield "parameters"
     if any(row.case.values for row in rows):
         yield "values"
-    yield "traffic"
-    if any(row.case.call_time for row in rows):
+    compared = any(row.case.speed for row in rows)
+    if not compared or any(row.case.traffic for row in rows):
+        yield "traffic"
+    if compared:
+        yield from ("baseline", "now", "ratio")
+    elif any(row.case.call_time for row in rows):
         yield "call time"
     if any(row.case.rates for row in rows):
         yield "throughput"
+
+
+def _compared(run: Run, cases: Iterable[CaseView]) -> str:
+    against = {case.speed.against for case in cases if case.speed is not None}
+    if not against:
+        return ""
+    return shortened(run.paired_with) or " or ".join(shortened(each) for each in sorted(against))
 
 
 def _counted(run: Run) -> str:

@@ -31,7 +31,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing to do: ``finding`` is why, ``evidence`` what that rests on, ``action`` what to do.
+    """One thing to do: ``finding`` is why (``headline`` the same in three lines), ``evidence`` what that rests on, ``action`` what to do.
 
     ``cases`` are all cases with the same finding, each once however many of its devices showed it, empty
     when it belongs to the whole run. ``failure`` is the text with limits and source lines where a limit was
@@ -42,6 +42,7 @@ class Step:
     mark: Mark
     title: str
     cases: tuple[Link, ...]
+    headline: str
     finding: str
     evidence: str
     action: str
@@ -59,7 +60,7 @@ def steps(run: Run, anchors: tuple[str, ...], *, relative_to: Path | None) -> tu
         group.evidence[result.evidence] = None
         if link is not None:
             group.cases[link] = None
-    ordered = sorted(alike.values(), key=lambda group: -group.first.outcome.severity)
+    ordered = sorted(alike.values(), key=_worst_first)
     return tuple(_step(group, relative_to) for group in ordered) or tuple(_advice(run))
 
 
@@ -72,6 +73,12 @@ class _Alike:
     evidence: dict[str, None]
 
 
+def _worst_first(group: _Alike) -> tuple[int, float]:
+    """By outcome, then by how much slower; what says nothing of speed keeps its place before that."""
+    change = group.first.change
+    return -group.first.outcome.severity, 1 / change.ratio.value if change is not None else 0.0
+
+
 _NOTHING = CheckResult(
     check="run",
     outcome=Outcome.INCONCLUSIVE,
@@ -82,6 +89,9 @@ _NOTHING = CheckResult(
 
 _MOST_EVIDENCE = 2
 """The two devices of a case; cases that rest on something else each have it in their own section."""
+
+_LONGEST_HEADLINE = 300
+"""Three lines of the banner, which has to be read in ten seconds: a ratio with its interval and what it lacks."""
 
 _LONGEST_FINDING = 600
 """Ten lines of a page: what is longer is whole in the section of its case."""
@@ -111,6 +121,7 @@ def _step(group: _Alike, relative_to: Path | None) -> Step:
         mark=Mark.of(result.outcome),
         title=_title(result, cases),
         cases=cases,
+        headline=shortened(result.summary, limit=_LONGEST_HEADLINE),
         finding=shortened(result.summary, limit=_LONGEST_FINDING),
         evidence=shortened(_evidence(group), limit=_LONGEST_FINDING),
         action=shortened(result.next_step, limit=_LONGEST_FINDING),
@@ -152,5 +163,12 @@ def _advice(run: Run) -> Iterable[Step]:
 
 def _step_of(title: str, finding: str, action: str) -> Step:
     return Step(
-        check="", mark=_ADVICE, title=title, cases=(), finding=finding, evidence="", action=action
+        check="",
+        mark=_ADVICE,
+        title=title,
+        cases=(),
+        headline=finding,
+        finding=finding,
+        evidence="",
+        action=action,
     )

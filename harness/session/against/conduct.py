@@ -14,34 +14,37 @@ from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Run, Verdict
 from harness.session.against.ending import interrupted, record_of_run
 from harness.session.against.judgement import judge
+from harness.session.against.listing import Listing, listed
 from harness.session.against.repository import Commit, Repository, find_repository
 from harness.session.against.sides import sides
-from harness.session.against.subjects import Record, chosen
 from harness.session.against.tour import Progress, Request, Tour
 from harness.session.against.trial import Trial
 from harness.session.against.worktree import checked_out
+from harness.session.isolation import Hooks
 from harness.units import count_text
 
 __all__ = ["compare_with_ref"]
 
 
-def compare_with_ref(request: Request, *, progress: Progress) -> Run:
+def compare_with_ref(request: Request, *, progress: Progress, hooks: Hooks | None = None) -> Run:
     """Compare every timed case with its namesake at the ref and return the record.
 
-    Ctrl-C keeps what was measured until then. No process and no worktree is left behind. Raises ``UsageError``
+    ``progress`` is told each step of timing, ``hooks`` of the processes that import the workloads before. Ctrl-C
+    keeps what was measured until then. No process and no worktree is left behind. Raises ``UsageError``
     for a ref, name, path or interpreter that will not do, ``UnavailableError`` without git or the device,
     ``OutputError`` where the ref cannot be checked out.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     repository = find_repository(Path.cwd())
     commit = repository.resolve(request.ref)
-    records, verdicts, left_out = chosen(request.names)
+    listing = listed(request, hooks or Hooks())
+    records, verdicts = listing.records(), list(listing.verdicts)
     for record in records:
         record.apart = request.python is not None
     tour = Tour(request, progress, records)
-    notes = _walk(tour, repository, commit, records, request)
+    notes = _walk(tour, repository, commit, listing, request)
     paired_with = f"{commit.label} (git worktree)"
-    speeds = judge(records, request.criteria, paired_with=paired_with)
+    speeds = judge(records, request.criteria, paired_with=paired_with, named=commit.label)
     seen = [record for record in records if record.samples or record.ended or not tour.stopped]
     verdicts += [record.verdict(speeds.get(record.subject.key), tour.device) for record in seen]
     checks = _vacuous(verdicts, commit)
@@ -59,13 +62,13 @@ def compare_with_ref(request: Request, *, progress: Progress) -> Run:
         started=started,
         environment=environment,
         baseline=paired_with,
-        notes=[compared, *notes, *left_out],
+        notes=[compared, *notes, *listing.notes],
         duration_s=time.perf_counter() - clock,
     )
 
 
 def _walk(
-    tour: Tour, repository: Repository, commit: Commit, records: Sequence[Record], request: Request
+    tour: Tour, repository: Repository, commit: Commit, listing: Listing, request: Request
 ) -> list[str]:
     """Time everything, with the ref checked out meanwhile; returns what is to be noted."""
     with checked_out(repository, commit) as worktree:
@@ -73,7 +76,7 @@ def _walk(
             repository,
             commit,
             worktree,
-            sorted({record.subject.module for record in records}),
+            listing.code,
             device=request.device,
             python=request.python,
             folder=request.import_path,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from harness.baseline.throughput import THROUGHPUT_CHECK
-from harness.model.measurement import Sample
+from harness.model.measurement import Sample, SpeedChange
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.session.against.subjects import Record
-from harness.stats.change import Change, Decision, compare_pairs, remedy
+from harness.stats.change import BASELINES_TIME, Change, Decision, compare_pairs, remedy
 from harness.stats.family import judge_family
 from harness.stats.power import smallest_detectable
 from harness.units import count_text, duration_text, percent_text
@@ -46,7 +46,7 @@ class Criteria:
 
     def margin_of(self, record: Record) -> float:
         """The margin one case is held to."""
-        own: float | None = getattr(record.subject.declared, "margin", None)
+        own = record.subject.margin
         return self.margin if own is None else own
 
     def find_of(self, record: Record) -> float:
@@ -66,11 +66,11 @@ def change_of(record: Record, sample: Sample, criteria: Criteria, *, among: int 
 
 
 def judge(
-    records: Sequence[Record], criteria: Criteria, *, paired_with: str
+    records: Sequence[Record], criteria: Criteria, *, paired_with: str, named: str
 ) -> dict[str, CheckResult]:
     """A result per timed case, by key.
 
-    ``paired_with`` says what the other of each pair was.
+    ``paired_with`` says what the other of each pair was, ``named`` is its name in a sentence.
     """
     samples = {
         record.subject.key: (record, sample)
@@ -83,7 +83,7 @@ def judge(
     for key, (record, sample) in samples.items():
         processes = _processes(len(sample.process_starts), apart=record.apart)
         design = f"{processes}, order and layout random"
-        pairing = _Pairing(paired_with, f"{design}, seed {criteria.seed}, {sample.timer}")
+        pairing = _Pairing(paired_with, named, f"{design}, seed {criteria.seed}, {sample.timer}")
         strictest = change_of(record, sample, criteria, among=len(samples))
         smallest = smallest_detectable(strictest, power=_POWER)
         found[key] = _result(together[key], record, sample, criteria, pairing, smallest)
@@ -101,6 +101,7 @@ class _Pairing:
     """What each value was paired with, and how the pairs were taken."""
 
     paired_with: str
+    named: str
     design: str
 
 
@@ -114,7 +115,8 @@ def _result(
 ) -> CheckResult:
     """``smallest`` is the slowdown that would mostly have been found, as the first among all cases to stand out."""
     outcome, step = _OUTCOMES[change.decision], _advice(change)
-    summary = f"{change.decision.value}: {change.reason}".removesuffix(f"; {step}")
+    reason = change.reason.replace(BASELINES_TIME, f"the time of {pairing.named}", 1)
+    summary = f"{change.decision.value}: {reason}".removesuffix(f"; {step}")
     find = criteria.find_of(record)
     blind = change.decision is Decision.UNCHANGED and smallest > find
     if blind:
@@ -132,6 +134,20 @@ def _result(
         evidence=_evidence(change, sample, pairing),
         details=(_medians(sample, pairing), power, *record.details),
         next_step=_next_step(change, find, blind=blind),
+        change=_recorded(change, sample, pairing),
+    )
+
+
+def _recorded(change: Change, sample: Sample, pairing: _Pairing) -> SpeedChange | None:
+    """The decision in numbers, for reports; none where there is no ratio."""
+    if change.ratio is None:
+        return None
+    return SpeedChange(
+        ratio=change.ratio,
+        margin=change.margin,
+        decision=change.decision.value,
+        against=pairing.paired_with,
+        baseline_ns=median(sample.peer_ns),
     )
 
 

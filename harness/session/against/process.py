@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import harness
-from harness.errors import HarnessError, UnavailableError, UsageError
+from harness.errors import HarnessError, OutputError, UnavailableError, UsageError
 from harness.session.against import protocol
 from harness.session.against.protocol import Trouble
+from harness.session.isolation.whereabouts import line_of
 from harness.units import duration_text
 
 __all__ = ["Launch", "Side", "Worker", "WorkerError", "start"]
@@ -35,6 +37,9 @@ _START_S = 60.0
 
 _DEATH_S = 5.0
 """A process whose socket is closed is about to be gone; one that dumps a large core takes some seconds."""
+
+_DUMP_S = 0.5
+"""Writing down the stacks of all threads takes a millisecond, and no Python runs for it."""
 
 _START = """
 import importlib.util, sys
@@ -57,11 +62,16 @@ class Side(Enum):
 
 
 class WorkerError(HarnessError):
-    """A side could not do what it was asked: one line, with the side and the kind of trouble."""
+    """A side could not do what it was asked: one line, with the side and the kind of trouble.
 
-    def __init__(self, text: str, *, side: Side, trouble: Trouble) -> None:
+    ``status`` is the return code of a process that died.
+    """
+
+    def __init__(
+        self, text: str, *, side: Side, trouble: Trouble, status: int | None = None
+    ) -> None:
         super().__init__(text)
-        self.side, self.trouble = side, trouble
+        self.side, self.trouble, self.status = side, trouble, status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +140,10 @@ class Worker:
         return self._process.pid
 
     def ask(self, request: protocol.Request, kind: type[_Reply]) -> _Reply:
-        """The reply to a request; ``WorkerError`` when it is refused, the worker dies, or is silent for too long."""
+        """The reply to a request; ``WorkerError`` when it is refused, the worker dies, or is silent for too long.
+
+        Raises ``OutputError`` when there is no room for what it was to write.
+        """
         entering = isinstance(request, protocol.Enter)
         patience_s = max(_START_S if entering else 0.0, self._launch.patience_s)
         try:
@@ -138,9 +151,13 @@ class Worker:
             reply = self._channel.reply(patience_s)
         except TimeoutError:
             what = f"did not answer within {duration_text(patience_s * 1e9)} when asked to"
-            raise self._error(Trouble.HUNG, f"{what} {type(request).__name__.lower()}") from None
+            asked = f"{type(request).__name__.lower()}{self._whereabouts()}"
+            raise self._error(Trouble.HUNG, f"{what} {asked}") from None
         except (EOFError, OSError):
-            raise self._error(Trouble.DIED, self._last_words()) from None
+            words = self._last_words()
+            raise self._error(Trouble.DIED, words, self._process.poll()) from None
+        if isinstance(reply, protocol.Refused) and reply.trouble is Trouble.OUTPUT:
+            raise OutputError(reply.text)
         if isinstance(reply, protocol.Refused):
             raise self._error(reply.trouble, reply.text)
         assert isinstance(reply, kind), f"{type(request).__name__} answered by {reply!r}"
@@ -181,8 +198,17 @@ class Worker:
                 f"the process of the {self.side.value} cannot start: {error}"
             ) from None
 
-    def _error(self, trouble: Trouble, text: str) -> WorkerError:
-        return WorkerError(text, side=self.side, trouble=trouble)
+    def _error(self, trouble: Trouble, text: str, status: int | None = None) -> WorkerError:
+        return WorkerError(text, side=self.side, trouble=trouble, status=status)
+
+    def _whereabouts(self) -> str:
+        """The line of user code at which the process hangs, where it can still say."""
+        before = self._log.stat().st_size
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGUSR1)
+        time.sleep(_DUMP_S)
+        site = line_of(self._log.read_bytes()[before:].decode("utf-8", "replace"), main_thread=0)
+        return "" if site is None else f": it hangs at {site}"
 
     def _last_words(self) -> str:
         """How the process ended, and the last line it wrote."""

@@ -17,6 +17,7 @@ __all__ = [
     "Done",
     "Enter",
     "Entered",
+    "Expect",
     "Move",
     "Open",
     "Opened",
@@ -79,6 +80,12 @@ class Opened(msgspec.Struct, frozen=True, tag=True):
     cases: list[str]
 
 
+class Expect(msgspec.Struct, frozen=True, tag=True):
+    """Ask the case's oracle, and leave what it expects in this file."""
+
+    path: str
+
+
 class Verify(msgspec.Struct, frozen=True, tag=True):
     """Call the case once and hold its outputs against the arrays in this file."""
 
@@ -126,6 +133,7 @@ class Trouble(Enum):
     BROKEN = "broken"
     CANNOT_TELL = "cannot tell"
     UNAVAILABLE = "unavailable"
+    OUTPUT = "output"
     STRAY = "stray"
     DIED = "died"
     HUNG = "hung"
@@ -138,7 +146,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Request = Enter | Open | Verify | Time | Move | Close
+Request = Enter | Open | Expect | Verify | Time | Move | Close
 Reply = Entered | Opened | Verified | Timed | Done | Refused
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import HarnessError, UnavailableError, UsageError
+from harness.session.against.fetching import Clone, way_to
 from harness.units import count_text
 
 __all__ = ["Commit", "GitError", "Repository", "find_repository", "git"]
 
 _OF_ANOTHER_CALL = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 """Set by git for its hooks: inside one they would turn our own commands to the hook's index and folder."""
+
+_REMOTE_S = 10.0
+"""A remote that is asked for its branches answers in a second; without it the advice is less exact, and there."""
 
 
 class GitError(HarnessError):
@@ -72,21 +74,13 @@ class Repository:
         )
 
     def _way_to(self, ref: str) -> str:
-        if self._has(f"origin/{ref}"):
-            return f"did you mean origin/{ref}?"
-        quoted = shlex.quote(ref)
-        if git("rev-parse", "--is-shallow-repository", folder=self.root) == "true":
-            if any(mark in ref for mark in "~^@"):
-                return "this clone is shallow; get its history with: git fetch --unshallow"
-            into = shlex.quote(f"{ref}:refs/remotes/origin/{ref}")
-            return (
-                f"this clone is shallow; get it with: git fetch --depth 1 origin {into}, "
-                f"then compare --against {shlex.quote(f'origin/{ref}')}"
-            )
-        names = git("for-each-ref", "--format=%(refname:short)", folder=self.root).splitlines()
-        if close := difflib.get_close_matches(ref, names, n=1):
-            return f"did you mean {close[0]}?"
-        return f"get it with: git fetch origin {quoted}, or name one that `git rev-parse` knows"
+        def asked(*arguments: str) -> str | None:
+            try:
+                return git(*arguments, folder=self.root, patience_s=_REMOTE_S)
+            except GitError:
+                return None
+
+        return way_to(ref, Clone(asked))
 
     def _has(self, ref: str) -> bool:
         try:
@@ -114,8 +108,8 @@ def find_repository(folder: Path) -> Repository:
     return repository
 
 
-def git(*arguments: str, folder: Path) -> str:
-    """What a git command prints, without the last newline; ``GitError`` when it fails.
+def git(*arguments: str, folder: Path, patience_s: float | None = None) -> str:
+    """What a git command prints, without the last newline; ``GitError`` when it fails or takes longer than that.
 
     It runs in a session of its own, so that Ctrl-C reaches the caller alone and cleaning up can go on.
     """
@@ -130,7 +124,10 @@ def git(*arguments: str, folder: Path) -> str:
             capture_output=True,
             start_new_session=True,
             check=False,
+            timeout=patience_s,
         )
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git {arguments[0]} did not end within {patience_s} s") from None
     except FileNotFoundError:
         raise UnavailableError("git is not installed; comparing with a ref needs it") from None
     if done.returncode != 0:

@@ -11,14 +11,16 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 __all__ = [
+    "Imported",
     "Relocation",
     "import_path",
+    "imported",
     "loaded_files",
     "module_roots",
     "modules_under",
@@ -62,19 +64,35 @@ def import_path(
     return list(found)
 
 
-def module_roots(move: Relocation) -> list[Path]:
-    """The counterparts of all folders from which this process imported top-level packages of the repository.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """Where a process has its code from.
 
-    Editable installs may map packages without any entry on the import path.
+    Its import path, the ``files`` of the modules asked about, and all ``folders`` that hold its top-level packages:
+    editable installs may map packages without any entry on the import path.
     """
-    roots: dict[Path, None] = {}
+
+    path: tuple[str, ...]
+    files: Mapping[str, str]
+    folders: tuple[str, ...]
+
+
+def imported(modules: Iterable[str]) -> Imported:
+    """Where this process has its code from."""
+    folders: dict[str, None] = {}
     for name, module in list(sys.modules.items()):
         if "." not in name and name not in _OWN:
-            for place in _places(module):
-                moved = move.of(place.parent)
-                if moved is not None and moved.exists():
-                    roots[moved] = None
-    return list(roots)
+            folders |= {str(place.parent): None for place in _places(module)}
+    files = {
+        name: str(getattr(sys.modules.get(name), "__file__", None) or "no file") for name in modules
+    }
+    return Imported(path=tuple(sys.path), files=files, folders=tuple(folders))
+
+
+def module_roots(move: Relocation, folders: Iterable[str]) -> list[Path]:
+    """The counterparts of those ``folders`` that lie in the repository."""
+    moved = dict.fromkeys(move.of(Path(folder)) for folder in folders)
+    return [root for root in moved if root is not None and root.exists()]
 
 
 def root_holding(module: str, files: Iterable[str]) -> list[str]:

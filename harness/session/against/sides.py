@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,13 @@ from harness.session.against import protocol
 from harness.session.against.process import Launch, Side, Worker, start
 from harness.session.against.remote import Pair
 from harness.session.against.repository import Commit, Repository
-from harness.session.against.roots import Relocation, import_path, module_roots, root_holding
+from harness.session.against.roots import (
+    Imported,
+    Relocation,
+    import_path,
+    module_roots,
+    root_holding,
+)
 from harness.session.against.worktree import Worktree
 
 __all__ = ["Sides", "sides"]
@@ -89,7 +95,7 @@ def sides(
     repository: Repository,
     commit: Commit,
     worktree: Worktree,
-    modules: Sequence[str],
+    code: Imported,
     *,
     device: str,
     python: str | None,
@@ -98,12 +104,12 @@ def sides(
 ) -> Sides:
     """Find out where each side's code is imported from.
 
-    ``modules`` are those of the workloads, ``folder`` where in the repository the ref's are (default: where the
+    ``code`` is where that of the workloads is imported from here, ``folder`` where in the repository the ref's are (default: where the
     working tree's are, or wherever the ref has them). Raises ``UsageError`` where that cannot be told.
     """
     relocation = Relocation(repository.root, worktree.tree)
-    first, lacking = _first_roots(repository, commit, relocation, modules, python, folder)
-    path = import_path(sys.path, relocation, first=first, keep=python is None)
+    first, lacking = _first_roots(repository, commit, relocation, code, python, folder)
+    path = import_path(code.path, relocation, first=first, keep=python is None)
     here = Path.cwd().resolve()
     root = str(repository.root)
     candidate = Launch(
@@ -112,7 +118,7 @@ def sides(
         folder=here,
         log=worktree.scratch / "candidate.log",
         enter=protocol.Enter(
-            path=[entry or str(here) for entry in sys.path],
+            path=[entry or str(here) for entry in code.path],
             more=[],
             device=device,
             folder=str(here),
@@ -157,7 +163,7 @@ def _first_roots(
     repository: Repository,
     commit: Commit,
     relocation: Relocation,
-    modules: Sequence[str],
+    code: Imported,
     python: str | None,
     folder: str | None,
 ) -> tuple[list[Path], frozenset[str]]:
@@ -166,15 +172,15 @@ def _first_roots(
         return [_given(folder, relocation, commit)], frozenset()
     if python is not None:
         return [], frozenset()
-    for module in modules:
-        file = Path(getattr(sys.modules[module], "__file__", None) or "no file").resolve()
+    for module, name in code.files.items():
+        file = Path(name).resolve()
         if relocation.of(file) is None:
             raise _elsewhere(f"{module} was imported from {file}", repository.root)
-    known = [Path(entry) for entry in import_path(sys.path, relocation, keep=False)]
-    mapped = {path: None for path in module_roots(relocation) if path not in known}
+    known = [Path(entry) for entry in import_path(code.path, relocation, keep=False)]
+    mapped = {path: None for path in module_roots(relocation, code.folders) if path not in known}
     lacking = set()
     files = repository.files(commit)
-    for module in modules:
+    for module in code.files:
         holding = root_holding(module, files)
         there = {(relocation.tree / root).resolve(): root for root in holding}
         if not holding:

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.errors import WorkloadError
-from harness.model.measurement import Sample
+from harness.model.measurement import Sample, Throughput
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Verdict
 from harness.model.workload import Case
-from harness.session.catalogue import BUILT_IN, Selection, load_workload, select
+from harness.session.catalogue import BUILT_IN, Selection
 from harness.session.declared import Declared, declared_by
 from harness.session.verify import faulty
 from harness.stats.bootstrap import median_interval
 from harness.units import count_text
 
-__all__ = ["Record", "Subject", "broken", "chosen"]
+__all__ = ["Candidate", "Chosen", "Record", "Subject", "broken", "chosen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One case: ``target`` is what its workload is loaded by, ``whole`` whether all cases were asked for."""
+    """One case, by what it is called and declares, without anything of its code.
+
+    ``target`` is what its workload is loaded by.
+    """
 
     target: str
-    selection: Selection
-    case: Case
-    declared: Declared
+    workload: str
+    case: str
+    parameters: Mapping[str, str]
+    throughput: Throughput | None
+    margin: float | None
 
     @property
     def key(self) -> str:
         """``workload/case``."""
-        return f"{self.selection.name}/{self.case.name}"
+        return f"{self.workload}/{self.case}"
+
+    @property
+    def given(self) -> str:
+        """How the command line calls it."""
+        return f"{self.target}/{self.case}"
 
     @property
     def module(self) -> str:
         """The module its workload is imported from."""
         return BUILT_IN.get(self.target, self.target).partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A subject with its code."""
+
+    subject: Subject
+    case: Case
+    declared: Declared
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The timed cases among those asked for, verdicts on what cannot be timed, and what is to be noted."""
+
+    candidates: tuple[Candidate, ...]
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -85,50 +114,58 @@ class Record:
 
     def verdict(self, speed: CheckResult | None, device: str) -> Verdict:
         """The record as it goes into the report, with what was decided about its speed."""
-        sample, declared = self.sample(), self.subject.declared
+        sample, subject = self.sample(), self.subject
         results = [*self.checks, speed, self.ended]
         return Verdict(
-            workload=self.subject.selection.name,
-            case=self.subject.case.name,
-            parameters=declared.parameters,
+            workload=subject.workload,
+            case=subject.case,
+            parameters=subject.parameters,
             checks=tuple(each for each in results if each is not None),
             timing_device=device if sample is not None else "",
             sample=sample,
             call_time=median_interval(sample.call_ns) if sample is not None else None,
-            throughput=declared.throughput,
+            throughput=subject.throughput,
         )
 
 
-def chosen(names: Sequence[str]) -> tuple[list[Record], list[Verdict], list[str]]:
-    """The timed cases that ``names`` ask for, verdicts on what cannot be timed, and notes.
+def _nobody(workload: str) -> None:
+    """Nobody wants to know."""
 
-    Raises ``UsageError`` as ``select`` does.
-    """
-    targets = _targets(names)
-    records: list[Record] = []
+
+def chosen(selections: Sequence[Selection], about: Callable[[str], object] = _nobody) -> Chosen:
+    """Which cases of ``selections`` are to be timed; ``about`` is told each workload before its cases are read."""
+    candidates: list[Candidate] = []
     verdicts: list[Verdict] = []
     untimed = 0
-    for selection in select(names):
+    for selection in selections:
+        about(selection.target or selection.name)
         if selection.workload is None:
             verdicts.append(faulty(selection.name, selection.fault))
         for case in selection.cases:
             try:
                 declared = declared_by(case)
             except WorkloadError as error:
-                verdicts.append(_verdict(selection, case, broken(error, Outcome.FAILED)))
+                result = broken(error, Outcome.FAILED, given=selection.given(case.name))
+                verdicts.append(_verdict(selection, case, result))
                 continue
             if declared.timed:
-                target = targets[selection.name]
-                records.append(
-                    Record(
-                        Subject(target=target, selection=selection, case=case, declared=declared)
-                    )
-                )
+                candidates.append(Candidate(_subject(selection, case, declared), case, declared))
             elif selection.whole:
                 untimed += 1
             else:
                 verdicts.append(_verdict(selection, case, _UNTIMED))
-    return records, verdicts, _left_out(untimed)
+    return Chosen(tuple(candidates), tuple(verdicts), tuple(_left_out(untimed)))
+
+
+def _subject(selection: Selection, case: Case, declared: Declared) -> Subject:
+    return Subject(
+        target=selection.target or selection.name,
+        workload=selection.name,
+        case=case.name,
+        parameters=dict(declared.parameters),
+        throughput=declared.throughput,
+        margin=declared.margin,
+    )
 
 
 def _left_out(count: int) -> list[str]:
@@ -147,28 +184,16 @@ _UNTIMED = CheckResult(
 )
 
 
-def broken(error: Exception, outcome: Outcome, *, next_step: str = "") -> CheckResult:
-    """The result of a case that could not be run at all."""
+def broken(error: Exception, outcome: Outcome, *, given: str, next_step: str = "") -> CheckResult:
+    """The result of a case that could not be run at all; ``given`` is how the command line calls it."""
     return CheckResult(
         check="run",
         outcome=outcome,
         summary=str(error),
         evidence="what the workload declares, raises or returns",
-        next_step=next_step or "see it alone with: harness run --debug",
+        next_step=next_step or f"see it alone with: harness run --debug {shlex.quote(given)}",
     )
 
 
 def _verdict(selection: Selection, case: Case, result: CheckResult) -> Verdict:
     return Verdict(workload=selection.name, case=case.name, parameters={}, checks=(result,))
-
-
-def _targets(names: Sequence[str]) -> dict[str, str]:
-    """Workload names to what they are loaded by; those that cannot be loaded have no case to ask for."""
-    found = {}
-    for name in names or tuple(BUILT_IN):
-        target = name.partition("/")[0]
-        try:
-            found[load_workload(target).name] = target
-        except WorkloadError:
-            continue
-    return found

@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from harness.benchmark.stopping import StoppingRule
-from harness.errors import WorkloadError
-from harness.model.outcome import Outcome
 from harness.session.against.judgement import Criteria, change_of
 from harness.session.against.process import WorkerError
 from harness.session.against.protocol import Trouble
 from harness.session.against.remote import Pair
 from harness.session.against.sides import Sides
-from harness.session.against.subjects import Record, broken
+from harness.session.against.subjects import Record
 from harness.session.against.trial import CannotShareError, Trial, nothing_there
 
 __all__ = ["Progress", "Request", "Step", "Tour"]
@@ -43,13 +41,16 @@ _START_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What is about to be done: a case in a pair of processes, the how manieth visit, and the seconds left."""
+    """What is about to be done: one of ``cases`` in its how manieth process, ``None`` where there is but one.
+
+    ``number`` counts the cases from 1. ``left_s`` is what all that is left will take, most likely; how many more
+    processes that will be depends on what they find.
+    """
 
     case: str
-    pair: int
-    pairs: int
-    visit: int
-    visits: int
+    number: int
+    cases: int
+    process: int | None
     left_s: float
 
 
@@ -59,7 +60,11 @@ Progress = Callable[[Step], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to compare, with what, and how. ``seconds`` of timing per case are spread over ``processes`` or more."""
+    """What to compare, with what, and how. ``seconds`` of timing per case are spread over ``processes`` or more.
+
+    ``patience_s`` is for each answer of a side; ``time_limit_s`` for each case beside its frozen peer, without its
+    timing, 0 for none.
+    """
 
     names: tuple[str, ...]
     ref: str
@@ -70,6 +75,7 @@ class Request:
     python: str | None = None
     import_path: str | None = None
     patience_s: float = 600.0
+    time_limit_s: float = 300.0
     command: str = "harness compare"
 
 
@@ -82,7 +88,6 @@ class Tour:
 
     def __init__(self, request: Request, progress: Progress, records: Sequence[Record]) -> None:
         self._request, self._progress, self._records = request, progress, records
-        self._visits = 0
         self._start_s: float | None = None
         self.device, self.stopped = "", False
         self.notes: dict[str, None] = {}
@@ -120,7 +125,6 @@ class Tour:
 
     def _visit(self, trial: Trial, record: Record, pair: Pair) -> bool:
         """Whether the pair can go on."""
-        self._visits += 1
         begun = time.perf_counter()
         try:
             trial.visit(record, pair, self._rule(record))
@@ -131,10 +135,8 @@ class Tour:
             if pair.shared and error.trouble not in (Trouble.MISSING, Trouble.HUNG):
                 record.part()
             else:
-                record.ended = trial.trouble(error)
+                record.ended = trial.trouble(error, record.subject.given)
             return error.trouble not in (Trouble.DIED, Trouble.HUNG)
-        except WorkloadError as error:  # of the oracle, which runs here
-            record.ended = broken(error, Outcome.FAILED)
         finally:
             record.visited_s.append(time.perf_counter() - begun)
         return True
@@ -183,7 +185,6 @@ class Tour:
             ] = None
 
     def _tell(self, record: Record, number: int) -> None:
-        pairs = max(self._request.processes, number + 1)
         ahead = {
             each.subject.key: self._visits_left(each)
             for each in self._records
@@ -194,10 +195,9 @@ class Tour:
         self._progress(
             Step(
                 case=record.subject.key,
-                pair=number + 1,
-                pairs=pairs,
-                visit=self._visits + 1,
-                visits=self._visits + sum(ahead.values()),
+                number=self._records.index(record) + 1,
+                cases=len(self._records),
+                process=number + 1,
                 left_s=left_s + starts_s,
             )
         )

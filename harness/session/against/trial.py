@@ -16,18 +16,21 @@ from harness.model.measurement import Sample
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.session.against import protocol
-from harness.session.against.content import digests, made_inputs, write_arrays
 from harness.session.against.process import Side, Worker, WorkerError
 from harness.session.against.protocol import Trouble
 from harness.session.against.remote import Pair, RemoteCall, RemoteTimer
 from harness.session.against.sides import Sides
 from harness.session.against.subjects import Record, Subject, broken
-from harness.session.numbers import expected_outputs
+from harness.session.deaths import outcome_of_death
 
 __all__ = ["CannotShareError", "Trial", "nothing_there"]
 
 _MOST_NAMED = 3
 """Cases of the ref that are gone, named in one note."""
+
+
+_SAYS_NOTHING = (Trouble.CANNOT_TELL, Trouble.UNAVAILABLE, Trouble.HUNG)
+"""Troubles of the working tree's side that may be anything's fault."""
 
 
 class CannotShareError(Exception):
@@ -52,7 +55,7 @@ class Trial:
         subject, number = record.subject, len(record.samples)
         request = protocol.Open(
             target=subject.target,
-            case=subject.case.name,
+            case=subject.case,
             seed=self.seed,
             anywhere=self.sides.python is not None,
         )
@@ -63,15 +66,15 @@ class Trial:
                 record.ended = other
                 return
             self._note_lost_cases(subject, here, there)
-            self._verify(record, pair, here)
+            self._verify(record, pair)
         begun = time.perf_counter()
         record.samples.append(self._timed(subject, pair, rule, number))
         record.timed_s += time.perf_counter() - begun
         for worker in pair.workers:
             worker.ask(protocol.Close(), protocol.Done)
 
-    def trouble(self, error: WorkerError) -> CheckResult:
-        """The result of a case one side of which could not be run."""
+    def trouble(self, error: WorkerError, given: str) -> CheckResult:
+        """The result of a case one side of which could not be run; ``given`` is how the command line calls it."""
         there, text = error.side is Side.BASELINE, str(error)
         label = self.sides.commit.label
         if error.trouble is Trouble.MISSING and there:
@@ -82,14 +85,18 @@ class Trial:
             step = f"compare with a ref that works, or name an environment {label} works in with --python"
         else:
             step = ""
-        tell = error.trouble in (Trouble.CANNOT_TELL, Trouble.UNAVAILABLE, Trouble.HUNG)
-        killed = error.trouble is Trouble.DIED and "SIGKILL" in text
-        outcome = Outcome.INCONCLUSIVE if there or tell or killed else Outcome.FAILED
+        if there or error.trouble in _SAYS_NOTHING:
+            outcome = Outcome.INCONCLUSIVE
+        elif error.trouble is Trouble.DIED:
+            outcome = outcome_of_death(error.status)
+        else:
+            outcome = Outcome.FAILED
         return broken(
             type(error)(
                 f"{label}: {text}" if there else text, side=error.side, trouble=error.trouble
             ),
             outcome,
+            given=given,
             next_step=step,
         )
 
@@ -129,22 +136,16 @@ class Trial:
         if lost := [name for name in there.cases if name not in here.cases]:
             more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
             named = f"{', '.join(lost[:_MOST_NAMED])}{more}"
-            label, name = self.sides.commit.label, subject.selection.name
+            label, name = self.sides.commit.label, subject.workload
             self.notes[
                 f"cases of {name} that {label} has and the working tree has not: {named}"
             ] = None
 
-    def _verify(self, record: Record, pair: Pair, here: protocol.Opened) -> None:
-        """Hold both sides' outputs against the working tree's oracle, which is asked once."""
-        subject = record.subject
-        inputs = made_inputs(subject.case, self.seed)
-        if digests(inputs) != here.inputs:
-            self.notes[
-                f"{subject.key}: inputs({self.seed}) gives other arrays in another process"
-            ] = None
+    def _verify(self, record: Record, pair: Pair) -> None:
+        """Hold both sides' outputs against the working tree's oracle, which its own side asks once."""
         path = self.scratch / "expected.npz"
-        write_arrays(path, expected_outputs(subject.case, inputs))
         try:
+            pair.candidate.ask(protocol.Expect(str(path)), protocol.Done)
             request = protocol.Verify(str(path))
             candidate = pair.candidate.ask(request, protocol.Verified)
             baseline = self._verified(pair.baseline, request)

@@ -6,10 +6,12 @@ prints goes where its standard output goes, never into the conversation.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import platform
 import random
 import select
+import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -21,17 +23,17 @@ import numpy as np
 
 from harness.devices.base import Device
 from harness.devices.registry import choose_devices
-from harness.errors import UnavailableError, UsageError, WorkloadError
+from harness.errors import OutputError, UnavailableError, UsageError, WorkloadError
 from harness.model.workload import Case
 from harness.session.against import protocol
-from harness.session.against.content import digests, made_inputs, read_arrays, work_of
+from harness.session.against.content import digests, made_inputs, read_arrays, work_of, write_arrays
 from harness.session.against.protocol import Trouble
 from harness.session.against.roots import Relocation, loaded_files
 from harness.session.against.worlds import World, Worlds
 from harness.session.catalogue import BUILT_IN, load_workload
 from harness.session.declared import Declared, declared_by
 from harness.session.foreign import CannotTellError, foreign
-from harness.session.numbers import check_inputs, check_values
+from harness.session.numbers import check_inputs, check_values, expected_outputs
 from harness.session.observe import HostArrays, Observation, same_bits, to_device, unwatched
 from harness.timers.base import Timer
 
@@ -47,6 +49,7 @@ def main() -> None:
 
     Threads and exit handlers of the code under test cannot keep the process alive.
     """
+    faulthandler.register(signal.SIGUSR1)  # where it hangs, in its log
     connections = [socket.socket(fileno=int(number)) for number in sys.argv[3:]]
     for connection in connections:
         connection.set_inheritable(False)
@@ -78,6 +81,8 @@ def _answer(side: _Side, worlds: Worlds, request: protocol.Request) -> protocol.
         return protocol.Refused(Trouble.CANNOT_TELL, str(error))
     except WorkloadError as error:
         return protocol.Refused(Trouble.BROKEN, str(error))
+    except OutputError as error:
+        return protocol.Refused(Trouble.OUTPUT, str(error))
     except UnavailableError as error:
         return protocol.Refused(Trouble.UNAVAILABLE, str(error))
     except UsageError as error:
@@ -144,6 +149,8 @@ class _Side:
                 return self._enter(request)
             case protocol.Open():
                 return self._open(request)
+            case protocol.Expect(path):
+                return self._expect(path)
             case protocol.Verify(expected):
                 return self._verify(expected)
             case protocol.Time(calls):
@@ -216,6 +223,11 @@ class _Side:
         for name, file in mixed.items():
             if not file.is_relative_to(self._tree):
                 raise _RefusedError(Trouble.STRAY, f"{name} was imported from {file}")
+
+    def _expect(self, path: str) -> protocol.Done:
+        loaded = self._case_here
+        write_arrays(Path(path), expected_outputs(loaded.case, loaded.inputs))
+        return protocol.Done()
 
     def _verify(self, expected: str) -> protocol.Verified:
         loaded, device = self._case_here, self._device_here

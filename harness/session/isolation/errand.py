@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from harness.benchmark.stopping import StoppingRule
 from harness.session.catalogue import BUILT_IN
 from harness.session.record import Terms
 from harness.session.verify import Settings
 
-__all__ = ["Errand"]
+__all__ = ["PREPARATION_S", "Errand", "Limits", "TimeLimit"]
+
+PREPARATION_S = 60.0
+"""Importing packages and starting a GPU take seconds; a minute where everything is busy."""
+
+
+class Limits(Protocol):
+    """When a case counts as hung: after ``time_limit_s``, without the ``benchmark_s`` that its timing may take."""
+
+    @property
+    def time_limit_s(self) -> float:
+        """For each case."""
+        ...
+
+    @property
+    def benchmark_s(self) -> float:
+        """The longest that timing may take before the limit begins to count."""
+        ...
+
+    def limit_s(self, case: str) -> float:
+        """When a case is ended, or without one what comes before the cases."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimit:
+    """Limits as numbers."""
+
+    time_limit_s: float
+    benchmark_s: float = 0.0
+    preparation_s: float = PREPARATION_S
+
+    def limit_s(self, case: str) -> float:
+        """As ``Limits`` says; what comes before the cases has at least ``preparation_s``."""
+        if case:
+            return self.time_limit_s + self.benchmark_s
+        return max(self.time_limit_s, self.preparation_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +63,7 @@ class Errand:
     settings: Settings
     terms: Terms
     time_limit_s: float
-    preparation_s: float = 60.0
+    preparation_s: float = PREPARATION_S
     tracebacks: bool = False
 
     @property
@@ -43,6 +80,8 @@ class Errand:
 
     def limit_s(self, case: str) -> float:
         """When a case is ended, or without one what comes before the cases."""
-        if case:
-            return self.time_limit_s + self.benchmark_s
-        return max(self.time_limit_s, self.preparation_s)
+        return TimeLimit(
+            time_limit_s=self.time_limit_s,
+            benchmark_s=self.benchmark_s,
+            preparation_s=self.preparation_s,
+        ).limit_s(case)

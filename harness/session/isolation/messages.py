@@ -24,11 +24,14 @@ __all__ = [
     "GarbledError",
     "Inbox",
     "Interrupted",
+    "Item",
     "Measured",
     "Message",
     "Partly",
     "Refused",
     "Spoilt",
+    "Stage",
+    "built_in",
     "encoded",
 ]
 
@@ -46,6 +49,22 @@ class Begun:
     """A case begins."""
 
     case: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is being done about the case that runs; its time limit goes on."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something only the errand itself knows how to read, by its kind; ``done``: the case that runs ends with it."""
+
+    kind: str
+    body: Any
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +123,8 @@ Message = (
     Plan
     | Doing
     | Begun
+    | Stage
+    | Item
     | Partly
     | Found
     | Measured
@@ -125,8 +146,13 @@ class GarbledError(ValueError):
 
 def encoded(message: Message) -> bytes:
     """The bytes of a message. JSON as Python writes it, which keeps infinities, NaN and unpaired surrogates."""
-    body = json.dumps(msgspec.to_builtins(message, enc_hook=_builtin)).encode("ascii")
+    body = json.dumps(built_in(message)).encode("ascii")
     return _HEADER.pack(_KINDS.index(type(message)), len(body)) + body
+
+
+def built_in(value: object) -> Any:
+    """Dictionaries, lists, texts and numbers that say the same; ``msgspec.convert`` is the way back."""
+    return msgspec.to_builtins(value, enc_hook=_builtin)
 
 
 class Inbox:

@@ -6,14 +6,13 @@ import os
 import selectors
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from harness.environment import fingerprint
 from harness.errors import ExitCode, HarnessError
-from harness.model.verdict import Run
 from harness.session.isolation import process, verdicts
-from harness.session.isolation.errand import Errand
+from harness.session.isolation.account import Account, Hooks, Order
+from harness.session.isolation.errand import Limits
 from harness.session.isolation.messages import (
     Begun,
     Broke,
@@ -23,18 +22,17 @@ from harness.session.isolation.messages import (
     GarbledError,
     Inbox,
     Interrupted,
-    Measured,
+    Item,
     Message,
-    Partly,
     Refused,
     Spoilt,
+    Stage,
 )
 from harness.session.isolation.verdicts import Ending, How
 from harness.session.isolation.whereabouts import line_of
-from harness.session.isolation.worker import MARK, Leftover, do_errand
-from harness.session.record import Plan, PlannedWorkload, Progress, Record
+from harness.session.isolation.worker import MARK, Leftover, do_here, do_work
 
-__all__ = ["Hooks", "NothingRanError", "conduct_apart"]
+__all__ = ["NothingRanError", "carry_out", "carry_out_here"]
 
 _TICK_S = 0.1
 """How often a display is refreshed, and at the latest a death noticed."""
@@ -60,62 +58,64 @@ class NothingRanError(HarnessError):
     exit_code = ExitCode.INCONCLUSIVE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
-    """Who wants to know: ``progress`` of each case, ``tick`` ten times a second, ``dump`` each traceback of a process."""
+def carry_out(order: Order, account: Account, hooks: Hooks) -> bool:
+    """Have the order done in other processes; ``False`` when it was interrupted before its end.
 
-    progress: Progress
-    tick: Callable[[], None]
-    dump: Callable[[str], None]
-
-
-def conduct_apart(errand: Errand, hooks: Hooks) -> Run:
-    """Verify every case in another process and return the record, also when the user interrupts.
-
-    A case that is not done at the time limit, or whose process dies, is inconclusive and says where it was; the
-    others are run in a new process, as they are after a case that broke the GPU for its own. Raises what choosing workloads and device raises, ``NothingRanError`` when that
-    never came back, ``KeyboardInterrupt`` when it was interrupted. This process imports no workload and uses no
-    device. It must have no other thread.
+    A case that is not done at the time limit, or whose process dies, is accounted for as lost, and the others are
+    run in a new process, as they are after a case that broke the GPU for its own. Raises what choosing workloads and
+    device raises, ``NothingRanError`` when that never came back, ``KeyboardInterrupt`` when interrupted before it was
+    known which cases there are. This process imports no workload and uses no device. It must have no other thread.
     """
-    record = Record(hooks.progress)
-    lost: list[PlannedWorkload] = []
+    lost: set[str] = set()
     try:
-        interrupted = False
-        while not interrupted and _anything_left(errand, record, lost):
-            interrupted = not _went_on(errand, record, lost, hooks)
+        while _anything_left(order, account, lost):
+            if not _went_on(order, account, lost, hooks):
+                return _interrupted(account)
     except KeyboardInterrupt:
-        interrupted = True
-    if interrupted and record.plan is None:
+        return _interrupted(account)
+    return True
+
+
+def carry_out_here(order: Order, account: Account) -> bool:
+    """The same in this process and without a limit: what hangs or crashes takes everything along."""
+    try:
+        do_here(order.work(Leftover()), account.hear, shown=order.tracebacks)
+    except KeyboardInterrupt:
+        return _interrupted(account)
+    for key in account.left:
+        account.not_run(key, "the device is of no use any more after the case before")
+    return True
+
+
+def _interrupted(account: Account) -> bool:
+    if not account.planned:
         raise KeyboardInterrupt
-    record.plan = _whole_plan(record.plan, lost)
-    return record.run(errand.terms, interrupted=interrupted)
+    return False
 
 
-def _anything_left(errand: Errand, record: Record, lost: Sequence[PlannedWorkload]) -> bool:
-    if record.plan is not None:
-        return bool(record.left)
-    gone = {workload.name for workload in lost}
-    return any(name.partition("/")[0] not in gone for name in errand.names)
+def _anything_left(order: Order, account: Account, lost: Collection[str]) -> bool:
+    if account.planned:
+        return bool(account.left)
+    return any(name.partition("/")[0] not in lost for name in order.names)
 
 
-def _went_on(errand: Errand, record: Record, lost: list[PlannedWorkload], hooks: Hooks) -> bool:
+def _went_on(order: Order, account: Account, lost: set[str], hooks: Hooks) -> bool:
     """Let one worker do what is left, and account for what it lost; ``False`` when the user interrupted."""
-    done = len(record.verdicts)
-    ending = _one_worker(errand, record, lost, hooks)
+    before = account.told
+    ending = _one_worker(order, account, lost, hooks)
     if ending.how is How.INTERRUPTED:
         return False
     if ending.how is How.FINISHED:
-        for key in record.left:
-            why = "the workload did not list it a second time"
-            record.found(verdicts.not_run(key, why, record.plan))
+        for key in account.left:
+            account.not_run(key, "the workload did not list it a second time")
         return True
     if ending.case:
-        record.found(verdicts.lost_case(ending, record.partial, record.plan, errand))
+        account.lost_case(ending)
     elif ending.workload and ending.how is not How.REFUSED:
-        lost.append(PlannedWorkload(name=ending.workload, cases=(verdicts.NO_CASE,), whole=True))
-        record.found(verdicts.lost_workload(ending, errand))
-    if len(record.verdicts) == done:  # a new process would meet the same
-        _give_up(ending, record, errand)
+        lost.add(ending.workload)
+        account.lost_workload(ending)
+    if account.told == before:  # a new process would meet the same
+        _give_up(ending, account, order.limits)
     return True
 
 
@@ -160,19 +160,20 @@ class _Worker:
         return now >= self.deadline
 
 
-def _one_worker(
-    errand: Errand, record: Record, lost: Sequence[PlannedWorkload], hooks: Hooks
-) -> Ending:
+def _one_worker(order: Order, account: Account, lost: Collection[str], hooks: Hooks) -> Ending:
     """Start a worker on what is left, and take in what it tells until it ends or is ended."""
-    leftover = Leftover(done=record.keys, unusable=frozenset(one.name for one in lost))
+    work = order.work(Leftover(done=frozenset(account.keys), unusable=frozenset(lost)))
+    limit_s = order.limits.limit_s
 
-    def work(messages: int, tracebacks: int) -> int:
-        return do_errand(errand, leftover, messages=messages, tracebacks=tracebacks)
+    def live(messages: int, tracebacks: int) -> int:
+        return do_work(
+            work, limit_s, messages=messages, tracebacks=tracebacks, shown=order.tracebacks
+        )
 
-    child = process.start(work)
-    worker = _Worker(child, errand.limit_s)
+    child = process.start(live)
+    worker = _Worker(child, limit_s)
     try:
-        how = _watch(worker, record, hooks)
+        how = _watch(worker, account, hooks)
         ended = how not in (How.TIME_LIMIT, How.GARBLED)
         gone = child.farewell(_FAREWELL_S) if ended else child.stop(_GRACE_S)
     except KeyboardInterrupt:
@@ -197,7 +198,7 @@ def _one_worker(
     )
 
 
-def _watch(worker: _Worker, record: Record, hooks: Hooks) -> How:
+def _watch(worker: _Worker, account: Account, hooks: Hooks) -> How:
     """Hear the worker until it has told its end, has died, or has run out of time."""
     child = worker.child
     os.set_blocking(child.tracebacks, False)
@@ -213,7 +214,7 @@ def _watch(worker: _Worker, record: Record, hooks: Hooks) -> How:
                 data = os.read(child.messages, _PART)
                 if not data:
                     selector.unregister(child.messages)
-                how = _take_in(worker, record, data)
+                how = _take_in(worker, account, data, hooks)
                 if how is not None:
                     return how
             elif child.tracebacks in ready:
@@ -225,11 +226,13 @@ def _watch(worker: _Worker, record: Record, hooks: Hooks) -> How:
                 return How.TIME_LIMIT
 
 
-def _take_in(worker: _Worker, record: Record, data: bytes) -> How | None:
+def _take_in(worker: _Worker, account: Account, data: bytes, hooks: Hooks) -> How | None:
     """Keep what came; the end of the worker, if it was told."""
     try:
         for message in worker.inbox.feed(data):
-            how = _heard(worker, record, message)
+            if isinstance(message, Doing | Stage):
+                hooks.stage(message.what)
+            how = _heard(worker, account, message)
             if how is not None:
                 return how
     except GarbledError:
@@ -237,23 +240,17 @@ def _take_in(worker: _Worker, record: Record, data: bytes) -> How | None:
     return None
 
 
-def _heard(worker: _Worker, record: Record, message: Message) -> How | None:
+def _heard(worker: _Worker, account: Account, message: Message) -> How | None:
+    """What a message means for the worker; what it means for the cases is the account's."""
     match message:
-        case Plan():
-            record.plan = record.plan or message
         case Doing():
             worker.begin(doing=message.what, workload=message.workload)
-            record.doing(message.what)
         case Begun():
             worker.begin(case=message.case)
-            record.begun(message.case)
-        case Partly():
-            record.partly(message.verdict)
         case Found():
             worker.case, worker.doing = "", f"going on after {message.verdict.key}"
-            record.found(message.verdict)
-        case Measured():
-            record.measured(message.copy, message.problem)
+        case Item() if message.done:
+            worker.case, worker.doing = "", f"going on after {worker.case}"
         case Refused() | Broke():
             worker.told = message
             return How.REFUSED if isinstance(message, Refused) else How.BROKE
@@ -263,32 +260,16 @@ def _heard(worker: _Worker, record: Record, message: Message) -> How | None:
             return How.FINISHED
         case Interrupted():
             return How.INTERRUPTED
+    account.hear(message)
     return None
 
 
-def _give_up(ending: Ending, record: Record, errand: Errand) -> None:
+def _give_up(ending: Ending, account: Account, limits: Limits) -> None:
     """No case was the last worker's to lose: say so of all that are left, or raise it where nothing was done."""
-    if record.plan is None:
+    reason = verdicts.story(ending, limits)
+    if not account.planned:
         if isinstance(ending.told, Refused):
             raise verdicts.refusal(ending.told)
-        raise NothingRanError(f"no case was run: {verdicts.story(ending, errand)}")
-    reason = verdicts.story(ending, errand)
-    for key in record.left:
-        record.found(verdicts.not_run(key, reason, record.plan))
-
-
-def _whole_plan(plan: Plan | None, lost: list[PlannedWorkload]) -> Plan:
-    """The plan with the workloads that could not be imported; without any other it has the machine's facts alone."""
-    if plan is None:
-        return Plan(
-            environment=fingerprint(()), workloads=tuple(lost), traffic_device="", timing_device=""
-        )
-    known = {workload.name for workload in plan.workloads}
-    more = tuple(workload for workload in lost if workload.name not in known)
-    return Plan(
-        environment=plan.environment,
-        workloads=(*plan.workloads, *more),
-        traffic_device=plan.traffic_device,
-        timing_device=plan.timing_device,
-        notes=plan.notes,
-    )
+        raise NothingRanError(f"no case was run: {reason}")
+    for key in account.left:
+        account.not_run(key, reason)

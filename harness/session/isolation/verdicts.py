@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -9,12 +10,26 @@ from harness.errors import ExitCode, HarnessError
 from harness.model.event import Site
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Verdict
-from harness.session.isolation.errand import Errand
+from harness.session.deaths import outcome_of_death
+from harness.session.isolation.errand import Limits
 from harness.session.isolation.messages import Broke, Message, Refused
 from harness.session.isolation.process import ending_text
 from harness.session.record import Plan
 
-__all__ = ["NO_CASE", "Ending", "How", "lost_case", "lost_workload", "not_run", "refusal", "story"]
+__all__ = [
+    "NO_CASE",
+    "Ending",
+    "How",
+    "end_of_case",
+    "lost_case",
+    "lost_workload",
+    "next_step",
+    "not_run",
+    "outcome_of",
+    "refusal",
+    "story",
+    "unrun",
+]
 
 NO_CASE = "-"
 """The case of a workload that could not be listed."""
@@ -53,7 +68,14 @@ class Ending:
     told: Message | None = None
 
 
-def story(ending: Ending, errand: Errand) -> str:
+def outcome_of(ending: Ending) -> Outcome:
+    """Failed where the code under test ended its process, inconclusive where it hung or something else did."""
+    if ending.how is How.DIED and (ending.case or ending.workload):
+        return outcome_of_death(ending.status)
+    return Outcome.INCONCLUSIVE
+
+
+def story(ending: Ending, limits: Limits) -> str:
     """What happened, in one sentence without a full stop."""
     subject = ending.case.partition("/")[2] or ending.doing
     if ending.workload:
@@ -62,7 +84,7 @@ def story(ending: Ending, errand: Errand) -> str:
     match ending.how:
         case How.TIME_LIMIT:
             where = at or "; where it was cannot be told"
-            limit = f"{errand.limit_s(ending.case):g} s"
+            limit = f"{limits.limit_s(ending.case):g} s"
             return f"{subject} did not come back within {limit} and was stopped{where}"
         case How.DIED:
             return f"{subject} took its process along, which {ending_text(ending.status or 0)}{at}"
@@ -76,35 +98,42 @@ def story(ending: Ending, errand: Errand) -> str:
 
 
 def lost_case(
-    ending: Ending, partial: Verdict | None, plan: Plan | None, errand: Errand
+    ending: Ending, partial: Verdict | None, plan: Plan | None, limits: Limits
 ) -> Verdict:
     """The verdict of the case a worker did not survive: what was found before, and the end."""
     verdict = partial
     if verdict is None or verdict.key != ending.case:
         verdict = _bare(ending.case, plan)
-    return replace(verdict, checks=(*verdict.checks, _check(ending, errand, plan)))
+    on_gpu = plan is not None and "cuda" in plan.traffic_device
+    given = plan.given(ending.case) if plan is not None else ending.case
+    check = end_of_case(ending, limits, given=given, on_gpu=on_gpu)
+    return replace(verdict, checks=(*verdict.checks, check))
 
 
-def lost_workload(ending: Ending, errand: Errand) -> Verdict:
+def lost_workload(ending: Ending, limits: Limits) -> Verdict:
     """The verdict of a workload whose import a worker did not survive."""
     return Verdict(
         workload=ending.workload.partition("/")[0],
         case=NO_CASE,
         parameters={},
-        checks=(_check(ending, errand, None),),
+        checks=(end_of_case(ending, limits, given=ending.workload),),
     )
 
 
 def not_run(key: str, reason: str, plan: Plan | None) -> Verdict:
     """The verdict of a case that nothing could be found out about."""
-    check = CheckResult(
+    return replace(_bare(key, plan), checks=(unrun(key, reason),))
+
+
+def unrun(key: str, reason: str) -> CheckResult:
+    """The result of a case (``workload/case``) that nothing could be found out about."""
+    return CheckResult(
         check="run",
         outcome=Outcome.INCONCLUSIVE,
         summary=f"{key.partition('/')[2]} was not run: {reason}",
         evidence="no process to run it in",
         next_step="repair that, then run again for the rest",
     )
-    return replace(_bare(key, plan), checks=(check,))
 
 
 def refusal(told: Refused) -> HarnessError:
@@ -126,7 +155,11 @@ def _bare(key: str, plan: Plan | None) -> Verdict:
     )
 
 
-def _check(ending: Ending, errand: Errand, plan: Plan | None) -> CheckResult:
+def end_of_case(ending: Ending, limits: Limits, *, given: str, on_gpu: bool = False) -> CheckResult:
+    """The result of a case, or of the import of a workload, whose process did not come to its end.
+
+    ``given`` is how the command line calls it.
+    """
     details: tuple[str, ...] = ()
     if ending.held is not None:
         details = (
@@ -135,26 +168,27 @@ def _check(ending: Ending, errand: Errand, plan: Plan | None) -> CheckResult:
         )
     return CheckResult(
         check="run",
-        outcome=Outcome.INCONCLUSIVE,
-        summary=story(ending, errand),
-        evidence=_evidence(ending, errand),
+        outcome=outcome_of(ending),
+        summary=story(ending, limits),
+        evidence=_evidence(ending, limits),
         details=details,
-        next_step=_next_step(ending, on_gpu=plan is not None and "cuda" in plan.traffic_device),
+        next_step=next_step(ending, given=given, on_gpu=on_gpu),
     )
 
 
-def _evidence(ending: Ending, errand: Errand) -> str:
+def _evidence(ending: Ending, limits: Limits) -> str:
     if ending.how is not How.TIME_LIMIT:
         return "the end of its process"
     if not ending.case:
-        return f"a time limit of {errand.limit_s(''):g} s before the first case"
-    more = errand.benchmark_s
+        return f"a time limit of {limits.limit_s(''):g} s before the first case"
+    more = limits.benchmark_s
     benchmark = f", and {more:g} s for its benchmark" if more else ""
-    return f"a time limit of {errand.time_limit_s:g} s{benchmark}"
+    return f"a time limit of {limits.time_limit_s:g} s{benchmark}"
 
 
-def _next_step(ending: Ending, *, on_gpu: bool) -> str:
-    alone = "python -m harness run --time-limit 0 CASE"
+def next_step(ending: Ending, *, given: str, on_gpu: bool = False) -> str:
+    """What to do about it, with the command to paste."""
+    alone = f"python -m harness run --time-limit 0 {shlex.quote(given)}"
     match ending.how:
         case How.TIME_LIMIT if on_gpu:
             return (

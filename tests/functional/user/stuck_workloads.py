@@ -127,6 +127,34 @@ class PrintsAndLeaves(Double):
         os._exit(1)
 
 
+class _Timed:
+    """Beside a frozen peer, so that every command that times takes it."""
+
+    def peer(self, inputs, region):
+        return {"y": inputs["x"] * 2}
+
+
+class Timed(_Timed, Double):
+    pass
+
+
+class TimedLeaves(_Timed, Leaves):
+    pass
+
+
+class TimedCrashes(_Timed, Crashes):
+    pass
+
+
+class TimedLoops(_Timed, Loops):
+    pass
+
+
+TIMED = One(Timed(), name="timed")
+ALSO_TIMED = One(Timed(), name="also_timed")
+TIMED_LEAVES = One(TimedLeaves(), name="timed_leaves")
+TIMED_CRASHES = One(TimedCrashes(), name="timed_crashes")
+TIMED_LOOPS = One(TimedLoops(), name="timed_loops")
 LOOPS = One(Loops(), name="loops")
 WAITS_IN_C = One(WaitsInC(), name="waits_in_c")
 KEEPS_THE_GIL = One(KeepsTheGil(), name="keeps_the_gil")

@@ -464,3 +464,31 @@ def test_a_thousand_cases_load_in_a_second() -> None:
     start = time.process_time()
     assert len(decode(data, source=_SOURCE).cases) == 1000
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("source", "command"),
+    [
+        ("baselines/main.json", "harness baseline save main --replace --new-anchor --drop"),
+        ("perf/v1.2.json", "harness baseline save v1.2 --replace --new-anchor --drop --store perf"),
+        (
+            "postgresql://ci:***@h/d, baseline 'main'",
+            "harness baseline save main --replace --new-anchor --drop --store postgresql://ci@h/d",
+        ),
+        ("/tmp/.json", "harness baseline save main"),
+    ],
+)
+def test_a_damaged_baseline_is_answered_by_the_command_that_saves_it_anew(
+    source: str, command: str
+) -> None:
+    for data in (b"{", b"{}"):
+        with pytest.raises(FileFormatError) as caught:
+            decode(data, source=source)
+        assert str(caught.value).endswith(command)
+
+
+def test_zeros_are_no_text_that_was_cut_off() -> None:
+    for data in (b"\0", b"\0" * 4096, b"\0\0\n"):
+        message = _refusal(data)
+        assert "holds no text, only" in message
+        assert "cut off" not in message

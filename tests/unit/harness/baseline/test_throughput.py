@@ -78,6 +78,19 @@ def test_slow_code_fails_with_its_interval_its_limit_and_the_loss_of_throughput(
     )
 
 
+def test_the_decision_is_recorded_in_numbers_for_reports() -> None:
+    change = _compared(_timed(), _timed(1.10, seed=2)).change
+    assert change is not None
+    assert change.ratio.low < 1.10 < change.ratio.high
+    assert (change.margin, change.decision, change.raw) == (0.05, "regressed", False)
+    assert change.against == "baseline 'main'"
+    assert change.baseline_ns == pytest.approx(1e6, rel=0.05)
+    raw = _compared(_timed(peer=False), _timed(peer=False, seed=2)).change
+    assert raw is not None
+    assert raw.raw
+    assert _compared(_timed(), replace(_timed(), timer="another")).change is None
+
+
 def test_a_slow_machine_passes_and_the_medians_show_it() -> None:
     result = _compared(_timed(), _timed(machine=1.5, seed=2))
     assert result.outcome is Outcome.PASSED
@@ -121,7 +134,7 @@ def test_an_interval_across_the_margin_is_inconclusive() -> None:
 @pytest.mark.parametrize(
     ("slowdown", "noise", "advice"),
     [
-        (1.0, 0.08, "as long, then and now"),
+        (1.0, 0.08, "as much --seconds, then and now"),
         (1.05, 0.01, "from run to run: widen the margin"),
         (1.0, 0.5, "pin the process to one core"),
     ],
@@ -132,7 +145,7 @@ def test_time_is_asked_for_only_where_it_would_decide(
     result = _compared(_timed(noise=noise), _timed(slowdown, noise=noise, seed=2))
     assert result.outcome is Outcome.INCONCLUSIVE
     assert advice in result.next_step
-    assert ("as long" in result.next_step) == advice.startswith("as long")
+    assert ("--seconds" in result.next_step) == ("--seconds" in advice)
 
 
 @pytest.mark.parametrize(("then", "now"), [(True, False), (False, True), (False, False)])
@@ -186,7 +199,7 @@ def test_too_few_rounds_never_decide() -> None:
             assert result.outcome is Outcome.INCONCLUSIVE
             assert result.summary.startswith("too few rounds to tell: ")
             assert result.next_step == (
-                "time longer, then and now: 8 rounds on each side can decide"
+                "time longer (--seconds), then and now: 8 rounds on each side can decide"
             )
 
 
@@ -215,14 +228,35 @@ def test_constant_times_pass_nothing() -> None:
     result = _compared(constant, constant)
     assert result.outcome is Outcome.INCONCLUSIVE
     assert "every value is the same" in result.summary
-    assert "more calls per value" in result.next_step
+    assert result.next_step.startswith("give the case more work per call")
+    assert result.next_step not in result.summary
+    few = speed_of(a_sample(call_ns=(1e6,) * 3))
+    for now in (few, constant, speed_of(a_sample(call_ns=(1e6,) * 60))):
+        assert "longer" not in _compared(now, now).next_step
 
 
 def test_a_clock_that_is_another_is_not_compared() -> None:
     result = _compared(_timed(), replace(_timed(), timer="cuda_event"))
     assert result.outcome is Outcome.INCONCLUSIVE
     assert "timed by cuda_event now and by perf_counter_ns in the baseline" in result.summary
-    assert result.next_step == "save the baseline again (--replace)"
+    assert result.next_step == "save the baseline again: harness baseline save main --replace"
+
+
+@pytest.mark.parametrize(
+    ("commit", "ref"),
+    [("0123456789abcdef", "0123456789abcdef"), ("0123456789abcdef-dirty", "REF"), (None, "REF")],
+)
+def test_where_other_load_blurs_it_both_versions_are_to_be_timed_in_one_session(
+    commit: str | None, ref: str
+) -> None:
+    then = replace(_timed(noise=0.3), commit=commit)
+    for now in (_timed(1.12, noise=0.3, seed=2), _timed(1.3, peer=False, noise=0.5, seed=2)):
+        result = _compared(then, now)
+        assert result.outcome in (Outcome.INCONCLUSIVE, Outcome.SKIPPED)
+        assert result.next_step.endswith(f"in one session: harness compare --against {ref}")
+    sharp = _compared(_timed(), _timed(1.05, seed=2))
+    assert sharp.outcome is Outcome.INCONCLUSIVE
+    assert "compare --against" not in sharp.next_step
 
 
 def test_a_slow_step_is_named_with_the_commit_it_came_after() -> None:
@@ -232,7 +266,7 @@ def test_a_slow_step_is_named_with_the_commit_it_came_after() -> None:
     assert result.summary.endswith("% since commit 0123456789ab")
     assert result.details[2].startswith("against its anchor speed (commit 0123456789ab): 1.0")
     assert result.details[2].endswith(", passed")
-    assert result.next_step.endswith("harness baseline save --replace")
+    assert result.next_step.endswith("harness baseline save main --replace")
 
 
 def test_a_creep_is_named_with_its_anchor_and_the_save_it_was_too_much_with() -> None:
@@ -249,7 +283,7 @@ def test_a_creep_is_named_with_its_anchor_and_the_save_it_was_too_much_with() ->
     assert course.startswith("against the anchor, save by save: 1.0")
     assert course.endswith(" commit cccccccccccc")
     assert since == "surely beyond the 1.050x allowed since commit bbbbbbbbbbbb"
-    assert result.next_step.endswith("harness baseline save --replace --new-anchor")
+    assert result.next_step.endswith("harness baseline save main --replace --new-anchor")
 
 
 def test_a_creep_that_is_too_much_only_now_says_so() -> None:

@@ -13,7 +13,9 @@ from harness.baseline.stores.opening import open_store
 from harness.cli import main
 from harness.cli.history import add_run
 from harness.cli.history_text import sparkline
-from harness.report.json import encode_run
+from harness.model.outcome import Outcome
+from harness.model.verdict import CheckResult
+from harness.report.json import encode_run, read_run
 
 
 def _runs(folder: Path, medians: list[float]) -> list[str]:
@@ -76,18 +78,85 @@ def test_the_commit_that_made_a_case_slower_is_named(tmp_path: Path, store: str,
     assert row.split()[:3] == ["softmax_cross_entropy/4096x1000-float32", "10", "1.10"]
 
 
-def test_a_wrong_file_adds_nothing_of_the_others(tmp_path: Path, store: str, capsys) -> None:
-    files = _runs(tmp_path, [1e6])
-    (tmp_path / "bad.json").write_text("{")
-    assert main(["history", "push", *files, str(tmp_path / "bad.json"), "--store", store]) == 2
-    assert "bad.json" in capsys.readouterr().err
-    assert open_store(store).keys() == ()
+def _comparison(file: str) -> str:
+    """Turns the run in a file into a comparison."""
+    path = Path(file)
+    path.write_bytes(encode_run(replace(read_run(path), paired_with="main @ 1a2b3c4")))
+    return file
+
+
+def test_a_damaged_file_is_named_and_the_others_are_added(
+    tmp_path: Path, store: str, capsys
+) -> None:
+    first, last = _runs(tmp_path, [1e6] * 2)
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    assert main(["history", "push", first, str(bad), last, "--store", store]) == 2
+    err = capsys.readouterr().err
+    assert f"{bad}: is cut off" in err
+    assert err.endswith("; of 3 files the other 2 were dealt with\n")
+    assert len(open_store(store).history()) == 2
+
+
+def test_comparisons_are_passed_over_one_by_one_and_the_rest_is_pushed(
+    tmp_path: Path, store: str, capsys
+) -> None:
+    files = _runs(tmp_path, [1e6] * 4)
+    _comparison(files[0])
+    _comparison(files[2])
+    assert main(["history", "push", *files, "--store", store]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == (
+        f"history {files[0]} is a comparison with main @ 1a2b3c4, so it was passed over"
+    )
+    assert sum("passed over" in line for line in out) == 2
+    assert [record.run_id for record in open_store(store).history()] == ["run-01", "run-03"]
+    assert main(["history", "add", files[0], "--store", store]) == 2
+    assert "only comparisons were named" in capsys.readouterr().err
+
+
+def test_the_latest_run_is_the_latest_that_is_no_comparison(
+    tmp_path: Path, store: str, capsys
+) -> None:
+    reports = tmp_path / "reports"
+    for number, file in enumerate(_runs(tmp_path, [1e6] * 3)):
+        folder = reports / str(number)
+        folder.mkdir(parents=True)
+        Path(file).rename(folder / "run.json")
+    comparison = _comparison(str(reports / "2" / "run.json"))
+    for command in (
+        ["history", "add"],
+        ["baseline", "save", "main"],
+        ["baseline", "diff", "main"],
+    ):
+        main([*command, "--store", store, "--output", str(reports)])
+        assert (
+            f"harness: passed over {comparison}, which is a comparison" in capsys.readouterr().err
+        )
+    assert open_store(store).history()[0].run_id == "run-01"
+    for number in (0, 1):
+        _comparison(str(reports / str(number) / "run.json"))
+    assert main(["history", "add", "--store", store, "--output", str(reports)]) == 2
+    assert "no run but 3 comparisons in" in capsys.readouterr().err
+
+
+def test_a_comparison_is_refused_as_such_though_it_failed(
+    tmp_path: Path, store: str, capsys
+) -> None:
+    slow = CheckResult(check="throughput", outcome=Outcome.FAILED, summary="slow", evidence="")
+    path = tmp_path / "run.json"
+    path.write_bytes(encode_run(a_run(a_verdict(slow))))
+    assert main(["baseline", "save", "main", _comparison(str(path)), "--store", store]) == 2
+    err = capsys.readouterr().err
+    assert "compared with main @ 1a2b3c4, so its timings cannot go into a baseline" in err
+    assert "--baseline" not in err
 
 
 def test_what_is_not_there_is_told_with_the_next_step(tmp_path: Path, store: str, capsys) -> None:
     for verb in ("list", "show"):
         assert main(["history", verb, "--store", store]) == 0
-        assert "add a run with: harness history add RUN.json" in capsys.readouterr().err
+        told = f"add the latest run: harness history add --store {store}\n"
+        assert capsys.readouterr().err.endswith(told)
     main(["history", "add", *_runs(tmp_path, [1e6]), "--store", store])
     assert (
         main(["history", "show", "softmax_cross_entropy/4096x1000-float64", "--store", store]) == 2

@@ -30,9 +30,9 @@ def test_the_time_left_is_that_of_the_pace_so_far(capsys: pytest.CaptureFixture[
     assert captured.out == ""
     assert captured.err.splitlines() == [
         "self-check of 2 ops: 160 decisions at most, up to 11 min",
-        "[0/160] toys/a  11 min left",
-        "[10/160] toys/a  5 min left",
-        "[80/160] toys/b  21 s left",
+        "[0/160] toys/a, about 11 min left",
+        "[10/160] toys/a, about 5 min left",
+        "[80/160] toys/b, about 21 s left",
     ]
 
 

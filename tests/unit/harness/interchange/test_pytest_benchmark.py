@@ -121,6 +121,48 @@ def test_a_benchmark_that_stands_twice_is_neither():
     assert read.benchmarks["test_op.py::test_loss"].why_none == "stands twice in the file"
 
 
+def sealed() -> dict[str, Any]:
+    sample = a_sample(call_ns=(1.0, 2.0, 3.0), peer_ns=(1.0, 1.5, 2.0))
+    return json.loads(
+        encode_benchmarks(a_run(a_verdict(workload="t.py", case="test_x", sample=sample)))
+    )
+
+
+def doubled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: doubled(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [doubled(each) for each in value]
+    return 2 * value if isinstance(value, float) else value
+
+
+EDITS = {
+    "data": lambda plain: plain["stats"].update(data=doubled(plain["stats"]["data"])),
+    "iterations": lambda plain: plain["stats"].update(iterations=7),
+    "ratios": lambda plain: plain["extra_info"].update(doubled(plain["extra_info"])),
+    "name": lambda plain: plain.update(fullname="t.py::test_y"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_benchmark_is_refused_by_name(edit):
+    document = sealed()
+    EDITS[edit](document["benchmarks"][0])
+    with pytest.raises(FileFormatError, match=r"digest does not fit .*edited.*; save it again"):
+        decode_benchmarks(json.dumps(document).encode(), source="base.json")
+
+
+def test_another_layout_of_the_same_values_is_no_edit():
+    whole = json.dumps(sealed(), sort_keys=True, separators=(",", ":")).replace(".0,", ",")
+    (stored,) = decode_benchmarks(whole.encode(), source="base.json").benchmarks.values()
+    assert stored.sealed
+
+
+def test_a_file_without_digest_is_read_and_known_as_unverified():
+    read = decode_benchmarks(document(entry()), source="base.json")
+    assert not read.benchmarks["test_op.py::test_loss"].sealed
+
+
 DAMAGE = {
     b"": "base.json: is empty",
     b"\xff": "base.json: is not UTF-8 text",

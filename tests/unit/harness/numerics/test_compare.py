@@ -265,3 +265,11 @@ def test_it_is_cheap() -> None:
 
 def test_a_comparison_with_a_problem_has_no_worst_entry() -> None:
     assert not Comparison(tolerance=EXACT, entries=1, problem="x").passed
+
+
+@pytest.mark.parametrize(
+    ("ratio", "says"), [(1_224.4, "worst 1,220 times"), (3.456, "worst 3.46 times")]
+)
+def test_how_far_off_is_written_in_plain_digits(ratio: float, says: str) -> None:
+    far = compare(np.array([ratio / 2]), np.zeros(1), TOLERANCE)  # which allows 0.5
+    assert says in comparison_text(far, output="x")

@@ -75,10 +75,27 @@ def held(now: Sample, then: StoredBenchmark, **options) -> list[Outcome]:
     return [finding.result.outcome for finding in against_baseline([now], then, **settings)]
 
 
-def test_raw_times_decide_nothing_unless_trusted():
+def test_raw_times_beyond_the_margin_are_inconclusive_unless_trusted():
     then, slow = stored(rounds(1.0, paired=False)), rounds(2.0, paired=False)
-    assert held(slow, then) == [Outcome.SKIPPED]
+    assert held(slow, then) == [Outcome.INCONCLUSIVE]
+    assert held(rounds(1.0, paired=False), then) == [Outcome.SKIPPED]
+    assert held(rounds(1.1, paired=False), then) == [Outcome.SKIPPED]
+    assert held(slow, then, decided=True) == [Outcome.SKIPPED]
     assert held(slow, then, trust_raw=True) == [Outcome.FAILED]
+
+
+def test_raw_times_nobody_vouches_for_are_no_judgement_and_an_unsealed_file_is_told():
+    then = stored(rounds(1.0, paired=False))
+    options = {"name": "base.json", "margin": 0.05, "sure": SURE}
+    for sealed in (False, True):
+        kept = replace(then, sealed=sealed)
+        (finding,) = against_baseline([rounds(2.0, paired=False)], kept, trust_raw=False, **options)
+        assert finding.unjudged
+        assert not finding.is_judgement
+        assert finding.situation is Situation.INCONCLUSIVE
+        assert ("unverified" in finding.text) is not sealed
+    (trusted,) = against_baseline([rounds(2.0, paired=False)], then, trust_raw=True, **options)
+    assert trusted.is_judgement
 
 
 def test_a_ratio_to_the_peer_that_grew_fails_without_trust():

@@ -94,7 +94,7 @@ def test_a_folder_that_can_be_written_is_created_and_left_empty(tmp_path: Path) 
 
 def test_a_folder_below_a_file_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OutputError, match="Not a directory; free it or choose another folder"):
+    with pytest.raises(OutputError, match="Not a directory; choose another folder with --output"):
         check_writable(tmp_path / "file" / "reports")
     with pytest.raises(OutputError, match="cannot be written: File exists"):
         check_writable(tmp_path / "file")
@@ -113,7 +113,10 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_reason() -> None:
 
 def test_a_disk_that_is_full_from_the_start_is_told_before_any_work(tmp_path: Path) -> None:
     said = with_file_size_limit("check_writable(Path(sys.argv[1]))", tmp_path, 4)
-    assert said == f"{tmp_path} cannot be written: File too large; free it or choose another folder"
+    assert (
+        said
+        == f"{tmp_path} cannot be written: File too large; raise the limit on the size of files (ulimit -f)"
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from builders import (
+    a_change,
     a_check,
+    a_compared_verdict,
     a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
@@ -31,7 +36,7 @@ from harness.model.trace import TrafficCounts
 from harness.model.traffic import TrafficLine
 from harness.model.verdict import Run
 from harness.report.embedding import extract
-from harness.report.html import CONTENT_SECURITY_POLICY, render_html
+from harness.report.html import content_security_policy, prose, render_html
 from harness.report.json import decode_run
 from harness.report.wording import visible
 
@@ -115,6 +120,20 @@ def a_full_run() -> Run:
 RUNS = {
     "full": a_full_run(),
     "empty": a_run(),
+    "compared": a_run(
+        a_compared_verdict(case="slower"),
+        a_compared_verdict(
+            case="same",
+            change=a_change(ratio=1.0, decision="unchanged"),
+            outcome=Outcome.PASSED,
+            ratios=(1.0, 1.0),
+            process_starts=(0,),
+        ),
+        a_compared_verdict(case="far", change=a_change(ratio=2.0)),
+        a_verdict(case="not timed"),
+        baseline="main",
+        paired_with="main",
+    ),
     "passed": a_run(a_verdict(), baseline="main"),
     "only run checks": a_run(checks=(a_check(),), environment=an_environment(commit=None)),
     "many findings": a_run(
@@ -145,14 +164,25 @@ def test_nothing_is_loaded_from_anywhere(page: Page) -> None:
     assert {value for value in loading if not value.startswith("#")} == {"data:,"}
 
 
-def test_no_script_runs_and_the_policy_forbids_all_loading(page: Page) -> None:
-    assert [script["type"] for script in page.named("script")] == ["application/gzip"]
+def test_only_our_own_script_runs_and_the_policy_forbids_all_loading(page: Page) -> None:
+    typed = [script for script in page.named("script") if "type" in script]
+    assert typed == [{"type": "application/gzip", "id": "run-data"}]
+    assert all(script == {} for script in page.named("script") if script not in typed)
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert {
         "http-equiv": "Content-Security-Policy",
-        "content": CONTENT_SECURITY_POLICY,
+        "content": content_security_policy(),
     } in page.named("meta")
-    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none';")
+    assert content_security_policy().startswith("default-src 'none'; script-src 'sha256-")
+    assert "script-src 'unsafe-inline'" not in content_security_policy()
+
+
+def test_the_script_of_the_page_is_the_one_the_policy_names() -> None:
+    scripts = re.findall(r"<script>(.*?)</script>", render_html(RUNS["compared"]), re.DOTALL)
+    (script,) = scripts
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in content_security_policy()
+    assert "<script>" not in render_html(RUNS["full"])  # nothing to sort by
 
 
 def test_every_link_within_the_page_has_a_target_and_ids_are_unique(page: Page) -> None:
@@ -175,7 +205,8 @@ def test_every_box_that_scrolls_can_be_reached_and_is_named(page: Page) -> None:
 def test_the_language_the_viewport_and_the_title_are_set(page: Page) -> None:
     assert page.named("html") == [{"lang": "en"}]
     assert any(meta.get("name") == "viewport" for meta in page.named("meta"))
-    assert len(page.named("title")) == 1
+    pictures = [attributes for attributes in page.named("svg") if "role" in attributes]
+    assert len(page.named("title")) == 1 + len(pictures)  # each picture has one of its own
 
 
 def test_the_full_run_shows_what_a_reader_looks_for() -> None:
@@ -232,6 +263,7 @@ def with_text(text: str) -> Run:
         evidence=text,
         details=(text,),
         next_step=text,
+        change=a_change(decision=text, against=text),
     )
     verdict = a_verdict(
         failed,
@@ -260,7 +292,8 @@ def with_text(text: str) -> Run:
 
 
 def structure(run: Run) -> list[str]:
-    return [tag for tag, _ in Page(render_html(run)).elements]
+    """Every element but the code that a pair of backticks makes."""
+    return [tag for tag, _ in Page(render_html(run)).elements if tag != "code"]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
@@ -269,7 +302,7 @@ def test_hostile_text_is_shown_and_changes_nothing_else(text: str) -> None:
     page = Page(render_html(run))
     assert visible(text) in page.text
     assert structure(run) == structure(with_text("x"))
-    assert page.named("script") == [{"type": "application/gzip", "id": "run-data"}]
+    assert page.named("script") == [{"type": "application/gzip", "id": "run-data"}, {}]
     assert json.loads(embedded(render_html(run)))["run_id"] == text
 
 
@@ -282,6 +315,50 @@ def test_no_text_at_all_becomes_markup(text: str) -> None:
     assert page.open == []
     assert structure(run) == structure(with_text("x"))
     assert json.loads(embedded(render_html(run)))["run_id"] == text
+
+
+def test_what_stands_between_backticks_is_code_and_nothing_but_code() -> None:
+    assert prose("give it a `margin` or two") == "give it a <code>margin</code> or two"
+    assert prose("`<b>`&`") == "<code>&lt;b&gt;</code>&amp;`"
+    assert prose("``") == "``"
+
+
+def test_no_backtick_of_a_message_is_left_raw() -> None:
+    page = Page(render_html(RUNS["compared"]))
+    assert "give the case a margin if" in page.text
+    assert "`" not in page.text
+
+
+def test_a_comparison_shows_both_times_the_ratio_and_a_bar_with_its_words() -> None:
+    table = section(RUNS["compared"], "cases")
+    for heading in ("baseline", "now", "ratio"):
+        assert f'class="of-{heading}">{heading}</th>' in table
+    assert "of-traffic" not in table
+    text = Page(table).text
+    assert "1.20 ms" in text
+    assert "1.050x 1.045 to 1.055 regressed" in " ".join(text.split())
+    assert table.count('<svg class="ratio') == 3
+    assert 'role="img"><title>regressed, failed: 1.050x the time, 95.0 % interval' in table
+    assert table.count("data-ratio=") == 3
+    assert table.count('class="arrow"') == 1  # the case at twice the time lies beyond the axis
+
+
+def test_the_details_of_a_comparison_show_every_process_and_the_drift() -> None:
+    details = section(RUNS["compared"], "details")
+    assert "<title>ratio of each process: 1.050x, 1.050x</title>" in details
+    assert details.count('<svg class="drift"') == 3
+    assert details.count('<svg class="processes"') == 2  # one of them ran in a single process
+    assert 'class="boundary"' in details
+
+
+def test_a_long_message_is_cut_with_its_true_length_in_headline_and_next_steps() -> None:
+    failed = a_check(outcome=Outcome.FAILED, summary="y" * 10_001, next_step="look")
+    run = a_run(a_verdict(failed, case="x" * 10_001))
+    banner = render_html(run).partition("</header>")[0].partition("<header")[2]
+    assert "(10,001 characters)" in banner
+    assert "y" * 300 not in banner
+    assert "y" * 601 not in section(run, "next")
+    assert "y" * 10_001 in section(run, "details")
 
 
 def section(run: Run, name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders import (
+    a_change,
     a_check,
     a_copy_bandwidth,
     a_defective_record,
@@ -84,6 +85,18 @@ def test_a_file_from_before_there_were_copies_and_self_checks_loads() -> None:
         del verdict["rates"]
     old = decoded(json.dumps(plain).encode())
     assert old == replace(A_FULL_RUN, copy_bandwidth=None, self_checks=())
+
+
+def test_a_change_of_speed_comes_back_and_a_file_from_before_there_was_one_loads() -> None:
+    run = a_run(a_verdict(a_check(change=a_change()), a_check()))
+    assert decoded(encode_run(run)) == run
+    plain = json.loads(encode_run(run))
+    for check in plain["verdicts"][0]["checks"]:
+        del check["change"]
+    assert decoded(json.dumps(plain).encode()) == a_run(a_verdict(a_check(), a_check()))
+    plain["verdicts"][0]["checks"][0]["change"] = {"ratio": 1.0}
+    with pytest.raises(FileFormatError, match=r"checks\[0\].change"):
+        decoded(json.dumps(plain).encode())
 
 
 def test_format_and_version_come_first_so_that_the_head_of_a_file_says_what_it_is() -> None:

@@ -55,7 +55,7 @@ def test_what_must_not_be_gated_comes_with_what_to_do() -> None:
 
 def test_an_interrupted_one_says_what_was_done() -> None:
     lines = lines_of(a_self_check(), planned=8, interrupted=True)
-    assert lines[0] == "? INCONCLUSIVE  exit 130"
+    assert lines[0] == "? INTERRUPTED  exit 130"
     assert "interrupted after 1 of 8 ops" in lines[1]
     assert lines_of(planned=8, interrupted=True)[-1] == "note  no GPU was used"
 

@@ -6,7 +6,9 @@ import io
 
 import pytest
 from builders import (
+    a_change,
     a_check,
+    a_compared_verdict,
     a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
@@ -85,6 +87,43 @@ def test_a_passed_run_reads_as_designed() -> None:
         "self-check      none was made on this machine, so nobody knows which slowdowns it can find; "
         "make one: harness selfcheck",
     ]
+
+
+def a_comparison() -> Run:
+    return a_run(
+        a_compared_verdict(
+            case="8x10", change=a_change(ratio=1.0, decision="unchanged"), outcome=Outcome.PASSED
+        ),
+        a_compared_verdict(case="64x10"),
+        baseline="main",
+        paired_with="main",
+    )
+
+
+def test_a_comparison_shows_both_times_and_the_ratio_and_nothing_that_nobody_watched() -> None:
+    assert lines_of(a_comparison())[3:7] == [
+        "    case   baseline  now      ratio   interval        change",
+        "  softmax_cross_entropy",
+        "  ✗ 64x10  1.20 ms   1.25 ms  1.050x  1.045 to 1.055  regressed",
+        "  ✓ 8x10   1.20 ms   1.25 ms  1.000x  0.995 to 1.005  unchanged",
+    ]
+
+
+def test_on_a_narrow_terminal_the_ratio_is_what_stays() -> None:
+    heading = next(line for line in lines_of(a_comparison(), width=40) if "case " in line)
+    assert heading.split() == ["case", "ratio", "interval"]
+
+
+def test_a_case_that_was_not_compared_keeps_its_place_in_the_table() -> None:
+    run = a_run(a_compared_verdict(), a_timed_verdict(case="new"), baseline="main")
+    row = next(line for line in lines_of(run) if " new " in line)
+    assert row.split() == ["✓", "new", "✓", "0", "0", "0", "1.25", "ms", "3.28", "M", "samples/s"]
+
+
+def test_a_name_of_ten_thousand_characters_is_told_with_its_true_length() -> None:
+    lines = lines_of(a_run(a_verdict(case="x" * 10_001)))
+    assert any("(10,001 characters)" in line for line in lines)
+    assert not any("145" in line for line in lines)
 
 
 def test_a_failed_run_brings_the_limits_and_the_line_of_code() -> None:

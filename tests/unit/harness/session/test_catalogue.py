@@ -47,6 +47,10 @@ def test_a_workload_named_twice_is_run_once_with_the_cases_of_both(module):
     ("name", "says"),
     [
         ("mlq", "did you mean 'mlp'"),
+        ("/etc/passwd", "'/etc/passwd' names no workload, which are called NAME, NAME/CASE or"),
+        ("", "'' names no workload"),
+        ("./perf.py", "a file is named by its module, such as package.module:WORKLOAD"),
+        ("tests/perf.py", "a file is named by its module"),
         ("zzz", "built in: softmax_cross_entropy, mlp"),
         ("mlp/float1*", "matches no case of 'mlp'; it has float32, float64"),
         ("some_workloads:ONE", "has no attribute 'ONE'"),

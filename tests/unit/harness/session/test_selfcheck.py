@@ -159,11 +159,13 @@ OP = Op(
 )
 
 
-def findings(*, asked=20, false_alarms=0, smaller=18, unsure=0, pairs=300, estimated=0.015):
+def findings(
+    *, asked=20, false_alarms=0, smaller=18, unsure=0, pairs=300, estimated=0.015, decisions=20
+):
     return Findings(
         margin=0.01,
         find=0.02,
-        decisions=20,
+        decisions=decisions,
         false_alarms=false_alarms,
         ratios=tuple(np.linspace(0.999, 1.001, 20)),
         injections=(
@@ -225,3 +227,11 @@ def test_an_op_too_slow_to_decide_anything_is_given_more_time():
     assert check.outcome is Outcome.INCONCLUSIVE
     assert check.summary.startswith("too slow for 4 s: 2 pairs of 1.00 ms per call in a decision")
     assert "--seconds 24" in check.next_step
+
+
+@pytest.mark.parametrize("decisions", [5, 19])
+def test_what_too_few_decisions_found_is_not_vouched_for(decisions):
+    check = judged(OP, PLAN, findings(decisions=decisions))
+    assert check.outcome is Outcome.INCONCLUSIVE
+    assert check.summary.startswith("too few decisions to vouch: at least 20; 0 false alarms")
+    assert "--decisions 20" in check.next_step

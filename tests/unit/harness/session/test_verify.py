@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -434,3 +435,31 @@ def test_what_the_first_call_asked_of_an_unmodelled_name_is_remembered_as_a_doub
     traffic = result_of(verdict_of(calls=asks_once), "traffic")
     assert traffic.outcome is INCONCLUSIVE
     assert "not modelled" in traffic.summary
+
+
+def _elsewhere(inputs, region):
+    with region("forward"):
+        pass
+    return square_sum(inputs, lambda name: nullcontext())
+
+
+def _never(inputs, region):
+    return square_sum(inputs, lambda name: nullcontext())
+
+
+@pytest.mark.parametrize(
+    ("calls", "says", "step"),
+    [
+        (
+            _elsewhere,
+            "nothing ran on the device within",
+            "run the op under test inside that region",
+        ),
+        (_never, "was never entered", "enter it in run()"),
+    ],
+)
+def test_what_the_op_did_not_do_is_not_looked_for_in_the_machine(calls, says, step):
+    found = result_of(verdict_of(calls=calls), "traffic")
+    assert found.outcome is INCONCLUSIVE
+    assert says in found.summary
+    assert found.next_step.startswith(step)

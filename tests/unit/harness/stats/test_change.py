@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.measurement import Estimate, Sample
-from harness.stats.change import Decision, compare_pairs, decide
+from harness.stats.change import Decision, compare_pairs, decide, remedy
 
 
 def interval(low: float, high: float, confidence: float = 0.95) -> Estimate:
@@ -136,7 +136,7 @@ def test_timings_that_cannot_be_used_are_not_comparable_and_say_why(
 def test_one_pair_and_constant_pairs_are_inconclusive_in_words() -> None:
     one = compare_pairs([2.0], [1.0], margin=0.01)
     assert one.decision is Decision.INCONCLUSIVE
-    assert "too few values to be 95.0 % sure; time longer" in one.reason
+    assert "too few values to be 95.0 % sure; time longer (--seconds)" in one.reason
     constant = compare_pairs([5e5] * 40, [4e5] * 40, margin=0.01)
     assert constant.decision is Decision.INCONCLUSIVE
     assert "every value is the same, which timings never are" in constant.reason
@@ -192,3 +192,11 @@ def test_pairs_on_the_margin_need_a_wider_margin() -> None:
     assert "the ratio lies near the margin: widen the margin" in found.reason or (
         "scatter too much" in found.reason
     )
+
+
+def test_a_clock_that_stands_still_is_no_reason_to_time_longer() -> None:
+    for count in (3, 60):
+        found = compare_pairs([1e6] * count, [1e6] * count, margin=0.01)
+        step = remedy(found, 1.01, 1 / 1.01)
+        assert step == "give the case more work per call, or time it where the clock is finer"
+        assert found.reason.endswith(f"; {step}")

@@ -259,7 +259,8 @@ def test_the_reason_gives_figures_and_words(level: float, words: str) -> None:
 def test_a_scattered_comparison_asks_for_the_time_that_would_decide_it() -> None:
     found = compare_speeds(a_speed(2e6, noise=0.1), a_speed(2e6, seed=1, noise=0.1), margin=0.05)
     assert found.decision is Decision.INCONCLUSIVE
-    assert "the margin of 5.0 %; time 6 times as long, then and now" in found.reason
+    assert "the margin of 5.0 %; give it 6 times as much --seconds, then and now" in found.reason
+    assert "as much --benchmark-s, then" in remedy(found, 1.05, option="--benchmark-s")
     again = compare_speeds(
         a_speed(2e6, noise=0.1, count=300),
         a_speed(2e6, seed=1, noise=0.1, count=300),

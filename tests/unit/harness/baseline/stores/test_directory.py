@@ -161,11 +161,32 @@ def test_what_is_no_file_is_called_what_it_is(store: DirectoryStore) -> None:
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "baselines").write_text("")
     store = DirectoryStore(tmp_path / "baselines")
-    with pytest.raises(UsageError, match="baselines cannot be listed: Not a directory"):
+    said = "baselines is a file, and a store is a folder; name a folder, or move the file away"
+    with pytest.raises(UsageError, match=said):
         store.save(a_baseline())
     (tmp_path / "dangling").symlink_to("nowhere")
     with pytest.raises(OutputError, match="dangling was not created: File exists"):
         DirectoryStore(tmp_path / "dangling").save(a_baseline())
+
+
+@pytest.mark.parametrize("content", [b"SQLite format 3\0", b""])
+def test_a_database_in_place_of_the_folder_is_named_as_one(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / ("history" if content else "history.db")
+    file.write_bytes(content)
+    for folder in (file, file / "within"):
+        store = DirectoryStore(folder)
+        for use in (
+            store.names,
+            store.keys,
+            store.history,
+            lambda store=store: store.append([]),
+            lambda store=store: store.load("main"),
+            lambda store=store: store.remove("main"),
+            lambda store=store: store.save(a_baseline()),
+        ):
+            with pytest.raises(UsageError) as caught:
+                use()
+            assert str(caught.value).endswith(f"a SQLite database is named as sqlite:///{file}")
 
 
 def test_a_read_only_folder_is_an_output_error_and_an_unreadable_file_is_named(
@@ -190,9 +211,12 @@ def test_a_read_only_folder_is_an_output_error_and_an_unreadable_file_is_named(
     done = _run(store.folder, body)
     path = store.folder
     assert done.stdout.splitlines() == [
-        f"OutputError 2 {path}/next.json was not written: Permission denied",
-        f"OutputError 2 {path}/main.json was not written: Permission denied",
-        f"OutputError 2 {path}/main.json was not removed: Permission denied",
+        f"OutputError 2 {path}/next.json was not written: Permission denied; it does not exist: "
+        "make it and its folder writable, or name another store (--store), and save it again",
+        f"OutputError 2 {path}/main.json was not written: Permission denied; it is as it was: "
+        "make it and its folder writable, or name another store (--store), and save it again",
+        f"OutputError 2 {path}/main.json was not removed: Permission denied; "
+        "make it and its folder writable, or name another store (--store)",
         f"FileFormatError 2 {path}/main.json: cannot be read: Permission denied; "
         "check its permissions",
     ], done.stderr
@@ -214,7 +238,11 @@ def test_a_full_disk_leaves_the_old_baseline_and_nothing_half_written(
     """
     done = _run(store.folder, body, name)
     target = store.folder / f"{name}.json"
-    assert done.stdout.strip() == f"OutputError {target} was not written: File too large"
+    left = "is as it was" if replace else "does not exist"
+    assert done.stdout.strip() == (
+        f"OutputError {target} was not written: File too large; it {left}: free space, or raise the limit "
+        "on the size of files (ulimit -f), and save it again"
+    )
     assert store.names() == ("main",)
     assert store.load("main") == a_baseline()
     assert _left_over(store) == []

@@ -186,7 +186,7 @@ def test_damaged_or_foreign_samples_are_refused_by_file(store: DirectoryStore) -
 def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "history").write_text("")
     store = DirectoryStore(tmp_path)
-    with pytest.raises(FileFormatError, match="history cannot be listed: Not a directory"):
+    with pytest.raises(FileFormatError, match="history is a file, and a store is a folder"):
         store.history()
     with pytest.raises(OutputError, match=r"was not written: .*; nothing that was there is lost"):
         store.append([a_history_record()])
@@ -231,7 +231,8 @@ def test_a_disk_that_fills_up_within_a_line_leaves_no_part_of_it(store: Director
     said = pipe.recv()
     process.join(60)
     assert said == (
-        f"{_month(store)} was not written: File too large; nothing that was there is lost"
+        f"{_month(store)} was not written: File too large; nothing that was there is lost: "
+        "free space, or raise the limit on the size of files (ulimit -f), and add it again"
     )
     assert _month(store).read_bytes() == before
     assert store.append([a_history_record("next")]) == 1

@@ -11,11 +11,13 @@ import pytest
 from builders import a_sample
 from postgres_server import PostgresServer, missing
 from sqlalchemy import make_url
+from sqlalchemy.exc import OperationalError
 from store_writers import a_baseline, a_history_record
 
 from harness.baseline.stores.opening import open_store
 from harness.baseline.stores.sql import SqlStore
 from harness.baseline.stores.sql_database import postgresql_database, sqlite_database
+from harness.baseline.stores.sql_errors import explained
 from harness.errors import ExitCode, FileFormatError, HarnessError, OutputError, UnavailableError
 
 
@@ -149,6 +151,9 @@ def test_a_wrong_password_is_told_without_it(postgres: PostgresServer) -> None:
     for error in _refused(postgres.url(user="guarded", password="falsch-99")):
         assert isinstance(error, UnavailableError)
         assert "password authentication failed for user" in str(error)
+        assert str(error).endswith(
+            "give the password of this user, in PGPASSWORD or ~/.pgpass or the URL"
+        )
         assert "falsch" not in str(error)
     with pytest.raises(
         OutputError, match=r"permission denied for schema public.*; grant this user"
@@ -195,3 +200,35 @@ def test_a_server_that_stops_between_two_calls_keeps_all_and_takes_the_rest_late
         assert [record.run_id for record in store.history()] == ["run-1", "run-2"]
     finally:
         server.remove()
+
+
+class _RefusedError(Exception):
+    """What a driver raises where a connection is refused; mostly without an SQLSTATE."""
+
+    def __init__(self, text: str, sqlstate: str | None = None) -> None:
+        super().__init__(text)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "step"),
+    [
+        ('FATAL: password authentication failed for user "u"', None, "give the password"),
+        ("fe_sendauth: no password supplied", None, "give the password"),
+        ("falsches Passwort", "28P01", "give the password"),
+        ('FATAL: database "d" does not exist', None, "create the database there"),
+        ("Datenbank fehlt", "3D000", "create the database there"),
+        ('FATAL: role "u" does not exist', None, "name a user whom that server knows"),
+        ("FATAL: no pg_hba.conf entry for host", "28000", "name a user whom that server knows"),
+        ("connection refused", None, "see that the server runs and the URL is right"),
+        ("shutting down", "57P01", "see that the server runs and the URL is right"),
+    ],
+)
+def test_what_a_server_refuses_is_answered_by_what_lets_it_in(
+    text: str, code: str | None, step: str
+) -> None:
+    error = OperationalError("", {}, _RefusedError(text, code))
+    told = explained(error, "postgresql://u@h/d", doing="was not written")
+    assert isinstance(told, UnavailableError)
+    assert step in str(told)
+    assert ("server runs" in str(told)) == step.startswith("see that")

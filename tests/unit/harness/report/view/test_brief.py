@@ -46,6 +46,12 @@ def test_of_several_wrong_outputs_the_worst_is_told() -> None:
     assert brief(summary, 80) == f"worst: {wrong.format('w1', '7.4e+05')}; 2 more"
 
 
+def test_thousands_are_read_as_such() -> None:
+    wrong = "{}: 1 of 6 entries beyond tolerance, worst {} times the allowed 0.1 at [0]"
+    summary = "; ".join([wrong.format("w0", "999"), wrong.format("w1", "1,220")])
+    assert brief(summary, 80) == f"worst: {wrong.format('w1', '1,220')}; 1 more"
+
+
 @pytest.mark.parametrize(
     "worse",
     [

@@ -1,15 +1,15 @@
 """From pairs to a result: what fails, what passes, and what must not be vouched for."""
 
+import math
 import random
 
 import pytest
-from toy_workload import Toy, ToyCase
+from toy_workload import ToyCase
 
 from harness.model.measurement import Sample
 from harness.model.outcome import Outcome
 from harness.session.against.judgement import Criteria, judge
 from harness.session.against.subjects import Record, Subject
-from harness.session.catalogue import Selection
 from harness.session.declared import declared_by
 
 
@@ -19,12 +19,14 @@ def a_record(ratio, *, name="toy", noise=0.005, pairs=8, margin=None, seed=1):
     case = ToyCase(name=name, timed=True)
     if margin is not None:
         object.__setattr__(case, "margin", margin)
-    workload = Toy(case=case)
+    declared = declared_by(case)
     subject = Subject(
         target="toys:TOYS",
-        selection=Selection(workload.name, workload, (case,)),
-        case=case,
-        declared=declared_by(case),
+        workload="toys",
+        case=name,
+        parameters=declared.parameters,
+        throughput=declared.throughput,
+        margin=declared.margin,
     )
     record = Record(subject)
     for _ in range(pairs):
@@ -43,7 +45,12 @@ def a_record(ratio, *, name="toy", noise=0.005, pairs=8, margin=None, seed=1):
 
 
 def judged(*records, **criteria):
-    return judge(records, Criteria(**criteria), paired_with="main @ 1a2b3c4 (git worktree)")
+    return judge(
+        records,
+        Criteria(**criteria),
+        paired_with="main @ 1a2b3c4 (git worktree)",
+        named="main @ 1a2b3c4",
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,6 +66,21 @@ def test_the_decision_is_the_outcome(ratio, outcome, decision):
     result = judged(a_record(ratio))["toys/toy"]
     assert result.outcome is outcome
     assert result.summary.startswith(f"{decision}: ")
+
+
+def test_the_decision_is_recorded_in_numbers_for_reports():
+    change = judged(a_record(1.10))["toys/toy"].change
+    assert change.ratio.low < 1.10 < change.ratio.high
+    assert (change.margin, change.decision) == (0.01, "regressed")
+    assert change.against == "main @ 1a2b3c4 (git worktree)"
+    assert change.baseline_ns == pytest.approx(a_record(1.10).sample().peer_ns[0], rel=0.1)
+    assert judged(a_record(math.nan))["toys/toy"].change is None
+
+
+def test_the_ratio_is_of_the_time_of_what_was_compared_with():
+    summary = judged(a_record(1.10))["toys/toy"].summary
+    assert "x the time of main @ 1a2b3c4 (95" in summary
+    assert "baseline" not in summary
 
 
 def test_the_evidence_says_what_was_paired_with_what_and_how():

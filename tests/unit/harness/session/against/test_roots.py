@@ -10,6 +10,7 @@ import pytest
 from harness.session.against.roots import (
     Relocation,
     import_path,
+    imported,
     loaded_files,
     module_roots,
     root_holding,
@@ -68,7 +69,10 @@ def test_an_environment_inside_the_repository_is_not_moved(tmp_path):
 
 def test_roots_of_packages_without_an_entry_on_the_path_are_found(relocation, loaded):
     loaded("a_module_of_the_user", relocation.repository / "src" / "a_module_of_the_user.py")
-    assert module_roots(relocation) == [relocation.tree / "src"]
+    code = imported(["a_module_of_the_user"])
+    file = relocation.repository / "src" / "a_module_of_the_user.py"
+    assert code.files == {"a_module_of_the_user": str(file)}
+    assert module_roots(relocation, code.folders) == [relocation.tree / "src"]
 
 
 def test_a_module_of_the_working_tree_is_seen_and_the_harness_is_not(relocation, loaded):

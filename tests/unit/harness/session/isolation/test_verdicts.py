@@ -16,7 +16,7 @@ from harness.session.isolation.errand import Errand
 from harness.session.isolation.messages import Broke, Refused
 from harness.session.isolation.process import ending_text
 from harness.session.isolation.verdicts import Ending, How, lost_case, not_run, refusal, story
-from harness.session.record import Plan, Terms
+from harness.session.record import Plan, PlannedWorkload, Terms
 
 SITE = Site("loss.py", 31, "forward")
 ERRAND = Errand(
@@ -76,6 +76,16 @@ def test_a_death_is_named_with_what_to_do_about_it(status, how, next_step):
     assert how == ending_text(status)
     assert how in check.summary
     assert next_step in check.next_step
+    known = status >= 0 or status == -11
+    assert check.outcome is (Outcome.FAILED if known else Outcome.INCONCLUSIVE)
+
+
+def test_the_command_to_paste_names_the_case_as_it_was_given():
+    planned = PlannedWorkload(name="toys", cases=("a",), whole=True, target="my.module:TOYS")
+    crashed = Ending(how=How.DIED, case="toys/a", status=-11)
+    check = the_check(crashed, replace(GPU, workloads=(planned,)))
+    assert check.next_step.endswith("run --time-limit 0 my.module:TOYS/a")
+    assert the_check(crashed).next_step.endswith("run --time-limit 0 toys/a")
 
 
 def test_a_defect_of_the_harness_is_called_one():
