@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -25,8 +26,10 @@ from harness.devices.registry import DEVICE_NAMES
 from harness.errors import OutputError
 from harness.model.outcome import Outcome
 from harness.model.verdict import Run
+from harness.report.ci import publish
 from harness.report.files import HTML_FILE, check_writable, write_report
 from harness.report.json import encode_run
+from harness.report.selfcheck_file import with_self_checks
 from harness.report.text import print_summary
 from harness.report.view.mark import Mark
 from harness.session.against import (
@@ -188,13 +191,18 @@ def compare_command(
     with showing(threads=threads) as display, termination_as_interrupt():
         hooks = Hooks(tick=display.tick, stage=display.stage, dump=dumps(wanted=debugging.wanted))
         run = compare(request, progress=display.progress, hooks=hooks)
+    run = with_self_checks(run, reports)
     console = Console(highlight=False, stderr=json_file == "-")
-    _print(run, console, quiet=quiet)
-    with keeping(run.outcome):
+
+    def show() -> None:
+        _print(run, console, quiet=quiet)
+        publish(run, os.environ, sys.stderr if json_file == "-" else sys.stdout)
+
+    with keeping(run.outcome, show=show):
+        written = write_report(run, reports)
         if json_file is not None:
             _write_json(run, json_file)
-        written = write_report(run, reports)
-        console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
+    console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
     return int(run.exit_code)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -14,17 +14,19 @@ __all__ = ["ReaderMayLeave", "keeping"]
 
 
 @contextmanager
-def keeping(outcome: Outcome) -> Iterator[None]:
-    """Keep in files what has been shown already: where that cannot be done, a failed verdict still ends the command.
+def keeping(outcome: Outcome, *, show: Callable[[], None]) -> Iterator[None]:
+    """Keep results in files, and show them whether or not that works: neither a full disk nor a full pipe loses both.
 
-    The error goes on to be told; only its exit status gives way to that of a failure.
+    An error goes on to be told after them; only its exit status gives way to that of a failed verdict.
     """
     try:
         yield
     except HarnessError as error:
+        show()
         if outcome is Outcome.FAILED:
             error.exit_code = ExitCode.FAILED
         raise
+    show()
 
 
 class ReaderMayLeave:

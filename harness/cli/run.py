@@ -133,11 +133,14 @@ def run_command(
         unheld = unknown_baseline(baseline_name, store.where, outcome=no_baseline)
         run = replace(run, checks=(*run.checks, unheld))
     run = with_self_checks(run, reports)
-    print_summary(run, console, quiet=quiet)
-    publish(run, os.environ, sys.stdout)
-    with keeping(run.outcome):
+
+    def show() -> None:
+        print_summary(run, console, quiet=quiet)
+        publish(run, os.environ, sys.stdout)
+
+    with keeping(run.outcome, show=show):
         written = write_report(run, reports)
-        console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
         if history is not None:
             add_run(run, written / JSON_FILE, history)
+    console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
     return int(run.exit_code)

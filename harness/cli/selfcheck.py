@@ -124,11 +124,16 @@ def selfcheck_command(
     check_writable(reports)
     read_self_checks(reports)  # a damaged file is told now, not after half an hour
     run = _checked(workloads, device, plan, time_limit_s=time_limit_s, shown=debugging.wanted)
-    print_self_checks(run, console, now=datetime.now(UTC).isoformat())
-    if run.checks:
-        with keeping(run.outcome):
-            kept = save_self_checks(run.environment.hard, run.checks, reports)
-            console.print(f"kept in  {kept}", markup=False, soft_wrap=True)
+
+    def show() -> None:
+        print_self_checks(run, console, now=datetime.now(UTC).isoformat())
+
+    if not run.checks:
+        show()
+        return int(run.exit_code)
+    with keeping(run.outcome, show=show):
+        kept = save_self_checks(run.environment.hard, run.checks, reports)
+    console.print(f"kept in  {kept}", markup=False, soft_wrap=True)
     return int(run.exit_code)
 
 

@@ -561,10 +561,9 @@ def test_versions_that_cannot_share_a_process_get_one_each(harness, tmp_path):
 def test_a_comparison_cannot_be_saved_as_a_baseline(harness, tmp_path):
     where = repository(tmp_path / "repository", perf=PERF, ops=ops())
     harness.compare(where, "--against", "main", "perf:PERF", *QUICK)
-    command = [sys.executable, "-m", "harness", "baseline", "save", "main", "--output"]
-    done = subprocess.run(
-        [*command, str(harness.reports)], cwd=where, capture_output=True, text=True
-    )
+    (file,) = harness.reports.glob("*/run.json")
+    command = [sys.executable, "-m", "harness", "baseline", "save", "main", str(file)]
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True)
     assert done.returncode == 2
     assert "compared with main @ " in done.stderr
     assert not (where / "baselines").exists()

@@ -128,7 +128,7 @@ def test_a_case_without_timings_has_no_speeds() -> None:
 def test_a_damaged_old_file_is_refused_with_its_place(change: dict[str, Any], says: str) -> None:
     content = _of_1()
     content["cases"][0]["sample"] |= change
-    with pytest.raises(FileFormatError, match="save it again") as caught:
+    with pytest.raises(FileFormatError, match="save it anew") as caught:
         decode(_bytes(content), source="main.json")
     assert says in str(caught.value)
 

@@ -135,7 +135,9 @@ def test_what_cannot_be_saved_leaves_what_was_saved(place) -> None:
 def test_an_unknown_baseline_is_answered_with_the_known_ones(place) -> None:
     store: Store = place.store
     for use in (store.load, store.remove):
-        with pytest.raises(UsageError, match="none is saved there; save one with"):
+        with pytest.raises(
+            UsageError, match="none is saved there; save one: harness baseline save"
+        ):
             use("main")
     store.save(a_baseline())
     store.save(a_baseline("nightly"))
