@@ -13,8 +13,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from verdict_ops import true_ratio
-
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.model.verdict import Verdict
 from harness.report.json import read_run
@@ -22,6 +20,9 @@ from harness.stats.change import compare_pairs
 
 MARGIN = 0.01
 CONFIDENCE = 0.95
+_PROCESSES_PER_S = 2
+"""As many as ``harness compare`` takes at least."""
+
 HERE = Path(__file__).resolve().parent
 EXTRA_WORK = '"""The share of extra work that the ops do in this tree."""\n\nEXTRA = {extra}\n'
 
@@ -39,7 +40,6 @@ def decide(
         (verdict,) = read_run(written).verdicts
     return {
         **_figures(verdict),
-        "truth": true_ratio(op, candidate=candidate, baseline=baseline),
         "exit": status,
         "took_s": took,
         "load": os.getloadavg()[0],
@@ -48,14 +48,14 @@ def decide(
 
 def shortened(row: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
     """The row of a long decision as it would have been with less time: its first processes, which ran the same way."""
-    count = round(len(row["process_starts"]) * seconds / row["seconds"])
+    count = min(len(row["process_starts"]), round(_PROCESSES_PER_S * seconds))
     starts = list(row["process_starts"][: count + 1])
     end = starts.pop() if len(starts) > count else len(row["call_ns"])
     pairs = row["call_ns"][:end], row["peer_ns"][:end]
     return {
         **row,
         "seconds": seconds,
-        "took_s": row["took_s"] * seconds / row["seconds"],
+        "took_s": row["took_s"] * count / len(row["process_starts"]),
         "call_ns": pairs[0],
         "peer_ns": pairs[1],
         "process_starts": starts,

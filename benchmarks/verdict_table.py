@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from statistics import median, stdev
 from typing import Any
 
@@ -32,16 +33,24 @@ def _decisions(rows: Sequence[Row], *, seed: int) -> None:
         f"decisions at a margin of 1 %, 95 % sure; seed {seed}; load {_range(row['load'] for row in rows)}"
     )
     _say(
-        f"{'candidate':>10}{'baseline':>9}{'cap':>6}{'':6}{'n':>4}{'true ratio':>11}{'sd':>7}{'regressed':>10}{'improved':>9}"
+        f"{'op':20}{'candidate':>10}{'baseline':>9}{'cap':>6}{'':6}{'n':>4}{'true ratio':>11}{'sd':>7}{'regressed':>10}{'improved':>9}"
         f"{'unchanged':>10}{'undecided':>10}{'>0 slow':>8}{'covers':>7}{'pairs':>7}{'took':>7}"
     )
-    lines = {row["label"]: [each for each in rows if each["label"] == row["label"]] for row in rows}
-    for label, some in list(lines.items()):
-        if some[0]["seconds"] > SHORT_S:
-            lines[f"{label} cut"] = [shortened(row, SHORT_S) for row in some]
-    for _, some in sorted(lines.items()):
-        _say(_decision_line(some))
-        _say(_decision_line([_exchanged(row) for row in some]) if some[0]["candidate"] else "")
+    cut = [shortened(row, SHORT_S) for row in rows if row["seconds"] > SHORT_S]
+    for group in _groups([*rows, *cut]):
+        _say(_decision_line(group))
+        if group[0]["candidate"]:
+            _say(_decision_line([_exchanged(row) for row in group]))
+
+
+def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Rows of one op, one kind and one time, in the order they are read in."""
+
+    def kind(row: Row) -> tuple[Any, ...]:
+        return row["candidate"], row["seconds"], row["loud"], row["op"]
+
+    for _, group in groupby(sorted(rows, key=kind), key=kind):
+        yield list(group)
 
 
 def _decision_line(rows: Sequence[Row]) -> str:
@@ -58,7 +67,7 @@ def _decision_line(rows: Sequence[Row]) -> str:
         for name, width in zip(_TOLD, (10, 9, 10, 10), strict=True)
     )
     return (
-        f"{first['candidate']:>+10.0%}{first['baseline']:>+9.0%}{first['seconds']:5.0f}s{' loud' if first['loud'] else '':6}{count:4d}"
+        f"{first['op']:20}{first['candidate']:>+10.0%}{first['baseline']:>+9.0%}{first['seconds']:5.0f}s{' loud' if first['loud'] else '':6}{count:4d}"
         f"{median(truths):11.4f}{stdev(errors) if count > 1 else 0.0:7.2%}{shares}{slow / count:8.1%}{covers / count:7.1%}"
         f"{median(row['pairs'] for row in rows):7.0f}{median(row['took_s'] for row in rows):6.1f}s"
     )
@@ -75,18 +84,17 @@ def _exchanged(row: Row) -> Row:
         **judged(row["peer_ns"], row["call_ns"], starts),
         "candidate": row["baseline"],
         "baseline": row["candidate"],
-        "truth": 1 / row["truth"] if row["truth"] else None,
     }
 
 
 def _truths(rows: Sequence[Row]) -> list[float]:
-    """The true ratio of each row; where nobody knows it, what all other rows of the op measured."""
-    return [row["truth"] if row["truth"] else _measured(rows, row) for row in rows]
-
-
-def _measured(rows: Sequence[Row], row: Row) -> float:
-    others = [other["ratio"] for other in rows if other["op"] == row["op"] and other is not row]
-    return median(others or [row["ratio"]])
+    """The true ratio of each row: 1 where both sides do the same, else what all *other* rows of the op measured."""
+    if rows[0]["candidate"] == rows[0]["baseline"]:
+        return [1.0] * len(rows)
+    return [
+        median([other["ratio"] for other in rows if other is not row] or [row["ratio"]])
+        for row in rows
+    ]
 
 
 def _peers(rows: Sequence[Row]) -> None:
