@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-__all__ = ["beta_cdf", "beta_quantile", "binomial_tail", "student_cdf", "student_quantile"]
+__all__ = ["beta_cdf", "beta_quantile", "student_cdf", "student_quantile"]
 
 _FRACTION_STEPS = 500
 """The continued fraction needs about ``sqrt(max(a, b))`` terms: enough for a hundred thousand values."""
@@ -42,18 +42,6 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
         else:
             high = middle
     return (low + high) / 2.0
-
-
-def binomial_tail(successes: float, trials: float) -> float:
-    """The chance of at least so many heads in so many throws of a fair coin; either may be a fraction.
-
-    ``P(X >= k) = I_{1/2}(k, n - k + 1)``, which fills in between whole numbers.
-    """
-    if successes <= 0.0:
-        return 1.0
-    if successes > trials:
-        return 0.0
-    return beta_cdf(0.5, successes, trials - successes + 1.0)
 
 
 def student_cdf(t: float, freedom: float) -> float:

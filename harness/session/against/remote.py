@@ -41,13 +41,6 @@ class Pair:
             worker.ask(protocol.Move(chance.getrandbits(32)), protocol.Done)
         return None
 
-    def close(self) -> None:
-        """End both."""
-        try:
-            self.candidate.close()
-        finally:
-            self.baseline.close()
-
 
 class RemoteTimer:
     """The clock of the workers' device, read by the worker whose call is timed.

@@ -10,7 +10,6 @@ from scipy import stats
 from harness.stats.distributions import (
     beta_cdf,
     beta_quantile,
-    binomial_tail,
     student_cdf,
     student_quantile,
 )
@@ -29,19 +28,6 @@ def test_the_incomplete_beta_function_is_scipys(place: float, a: float, b: float
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1, 1), (3.7, 900), (51, 51), (4e4, 2e4)])
 def test_a_quantile_is_where_the_law_has_that_much_below(place: float, a: float, b: float) -> None:
     assert beta_cdf(beta_quantile(place, a, b), a, b) == pytest.approx(place, rel=1e-6)
-
-
-@pytest.mark.parametrize("trials", [1, 7, 40, 300])
-def test_the_tail_of_fair_coins_is_counted_exactly(trials: int) -> None:
-    for heads in range(trials + 2):
-        ways = sum(math.comb(trials, k) for k in range(heads, trials + 1))
-        assert binomial_tail(heads, trials) == pytest.approx(ways / 2**trials, rel=1e-9)
-    assert binomial_tail(-1, trials) == 1.0
-
-
-def test_between_whole_numbers_the_tail_falls() -> None:
-    tails = [binomial_tail(heads / 4, 10.5) for heads in range(43)]
-    assert tails == sorted(tails, reverse=True)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3.5, 30, 1e4])
