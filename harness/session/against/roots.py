@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 __all__ = [
     "Imported",
@@ -115,7 +116,7 @@ def loaded_files(root: Path, *, compiled: bool = False) -> dict[str, Path]:
     suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
     found = {}
     for name, module in list(sys.modules.items()):
-        origin = getattr(module, "__file__", None)
+        origin = _own_attribute(module, "__file__")
         if name.partition(".")[0] in _OWN or not isinstance(origin, str):
             continue
         path = Path(origin).resolve()
@@ -140,10 +141,18 @@ def modules_under(root: Path, names: Iterable[str]) -> dict[str, ModuleType]:
 
 def _places(module: ModuleType) -> list[Path]:
     """The file of a module, or the folders of a package; none for what has neither."""
-    folders = list(getattr(module, "__path__", ()))
-    origin = getattr(module, "__file__", None)
+    folders = list(_own_attribute(module, "__path__") or ())
+    origin = _own_attribute(module, "__file__")
     texts = folders or ([origin] if isinstance(origin, str) else [])
     return [Path(text).resolve() for text in texts if isinstance(text, str)]
+
+
+def _own_attribute(module: object, name: str) -> Any:
+    """What a module's own dictionary holds; what it makes up on access is no place (``torch.classes`` has any name).
+
+    Programs put objects of other types into ``sys.modules`` too, some without a dictionary.
+    """
+    return getattr(module, "__dict__", {}).get(name)
 
 
 def _of_an_environment(path: Path) -> bool:

@@ -13,6 +13,7 @@ from harness.session.against.roots import (
     imported,
     loaded_files,
     module_roots,
+    modules_under,
     root_holding,
 )
 
@@ -100,3 +101,21 @@ def test_only_compiled_modules_are_compiled(relocation, loaded):
 )
 def test_the_folders_that_hold_a_module_are_told_from_file_names(files, roots):
     assert root_holding("pkg.perf", files) == roots
+
+
+class _AnswersAnyName(types.ModuleType):
+    def __getattr__(self, name: str) -> object:
+        return object()
+
+
+class _WithoutDictionary:
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("module", [_AnswersAnyName("strange"), _WithoutDictionary()])
+def test_what_only_looks_like_a_module_lies_nowhere(
+    monkeypatch: pytest.MonkeyPatch, module: object
+) -> None:
+    monkeypatch.setitem(sys.modules, "strange", module)
+    assert modules_under(Path("/"), ["strange"]) == {}
+    assert "strange" not in loaded_files(Path("/"))
