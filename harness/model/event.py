@@ -77,7 +77,8 @@ class Event:
     """One thing a probe saw, in order of its launch on the host.
 
     ``regions`` are the regions open when it was launched, outermost first. ``start_ns`` counts from the
-    start of the trace and ``host_ns`` is how long the call kept the host, both ``None`` when not measured.
+    start of the trace and ``host_ns`` is how long the call kept the host; ``device_start_ns`` (from the same start) and
+    ``device_ns`` are when and how long the device worked on it. All are ``None`` when not measured.
     """
 
     api: str
@@ -86,6 +87,8 @@ class Event:
     stream: int = 0
     start_ns: int | None = None
     host_ns: int | None = None
+    device_start_ns: int | None = None
+    device_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

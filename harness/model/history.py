@@ -1,4 +1,4 @@
-"""One measured case in the history of a project: what trends and change points are found in."""
+"""The history of a project: measured cases as stores keep them, and as a report shows them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from harness.model.measurement import Sample, Speed
 
-__all__ = ["HistoryRecord"]
+__all__ = ["CaseHistory", "HistoryChange", "HistoryPoint", "HistoryRecord"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +27,36 @@ class HistoryRecord:
     dirty: bool | None
     speed: Speed
     sample: Sample | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryPoint:
+    """One run in the history of a case: the median nanoseconds per call and the quartiles of its values."""
+
+    created: str
+    commit: str | None
+    dirty: bool | None
+    call_ns: float
+    low_ns: float
+    high_ns: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryChange:
+    """Speed changed for good at the point of this index: ``ratio`` is the time after over that before."""
+
+    index: int
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseHistory:
+    """The latest comparable records of one case (``key``), oldest first, and where its speed changed.
+
+    ``earlier`` counts comparable records before the first of the points.
+    """
+
+    key: str
+    points: tuple[HistoryPoint, ...]
+    changes: tuple[HistoryChange, ...] = ()
+    earlier: int = 0

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from harness.errors import ExitCode
 from harness.model.budget import Limit, Violation
+from harness.model.conditions import ConditionSample, MatmulRate
 from harness.model.environment import Environment
+from harness.model.error_map import ErrorMap
+from harness.model.history import CaseHistory
 from harness.model.measurement import (
     CopyBandwidth,
     Estimate,
@@ -18,8 +21,11 @@ from harness.model.measurement import (
 )
 from harness.model.outcome import Evidence, Outcome, worst
 from harness.model.selfcheck import SelfCheck
+from harness.model.timeline import Timeline
 from harness.model.trace import TrafficCounts
 from harness.model.traffic import TrafficLine
+from harness.model.training import Training
+from harness.model.waiver import Waiver
 
 __all__ = [
     "INTERRUPTED",
@@ -48,7 +54,7 @@ class CheckResult:
 
     ``check`` names it (``"traffic"``, ``"values"``), ``summary`` is one sentence a person can act on,
     ``evidence`` says what it rests on, ``next_step`` what to do when it did not pass. ``change`` is the number behind
-    a decision on speed.
+    a decision on speed. ``waiver`` accepted what was found: the outcome is then SKIPPED, whatever it would have been.
     """
 
     check: str
@@ -59,6 +65,7 @@ class CheckResult:
     details: tuple[str, ...] = ()
     next_step: str = ""
     change: SpeedChange | None = None
+    waiver: Waiver | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +74,8 @@ class TrafficRecord:
 
     ``regions`` and ``first_call`` hold counts per region (``"run"`` is the whole call): of each of the
     ``runs`` warm calls, and of the cold call before them. ``limits`` are those it was held against.
-    ``lines`` are the copies and waits of one warm call. ``label`` names the implementation.
+    ``lines`` are the copies and waits of one warm call, ``timeline`` all its events in order. ``label`` names the
+    implementation.
     """
 
     label: str
@@ -79,6 +87,7 @@ class TrafficRecord:
     first_call: Mapping[str, TrafficCounts]
     limits: Mapping[str, tuple[Limit, ...]]
     lines: tuple[TrafficLine, ...]
+    timeline: Timeline | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +97,9 @@ class Verdict:
     ``traffic`` and ``controls`` (the known-bad implementations run beside it) are empty where no probe could
     watch; ``sample`` and ``call_time`` (nanoseconds, the median of the sample) where it was not timed.
     ``rates`` are ``throughput`` over ``call_time``, for programs that read the file.
-    ``margin`` is the slowdown the case declares to be too much, as a fraction.
+    ``margin`` is the slowdown the case declares to be too much, as a fraction. ``flops_per_call`` are the
+    floating-point operations it declares. ``errors`` show where each compared output stands against its tolerance,
+    ``conditions`` what the GPU's sensors said while it was timed, ``training`` what a program of many steps did.
     """
 
     workload: str
@@ -104,6 +115,10 @@ class Verdict:
     throughput: Throughput | None = None
     rates: Rates | None = None
     margin: float | None = None
+    flops_per_call: float | None = None
+    errors: tuple[ErrorMap, ...] = ()
+    conditions: tuple[ConditionSample, ...] = ()
+    training: Training | None = None
 
     @property
     def key(self) -> str:
@@ -123,7 +138,8 @@ class Run:
     ``checks`` belong to the run and not to a case: the comparison with a baseline that lacks a case, for
     one. ``baseline`` is the stored baseline it was held against, or in words what it was ``paired_with`` in a
     comparison: there the peer of every sample is that, and no frozen copy. ``notes`` are facts a reader should know that are no findings. ``copy_bandwidth`` was measured around the
-    timing, ``self_checks`` are those stored for this machine.
+    timing, ``matmul_rate`` beside it, ``self_checks`` are those stored for this machine. ``baseline_environment`` is where
+    the baseline was saved, ``history`` what a store knew of the cases before.
     """
 
     run_id: str
@@ -139,7 +155,10 @@ class Run:
     notes: tuple[str, ...] = ()
     duration_s: float = 0.0
     copy_bandwidth: CopyBandwidth | None = None
+    matmul_rate: MatmulRate | None = None
     self_checks: tuple[SelfCheck, ...] = ()
+    baseline_environment: Environment | None = None
+    history: tuple[CaseHistory, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property
