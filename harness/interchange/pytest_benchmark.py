@@ -19,7 +19,7 @@ import msgspec
 from harness.baseline.foreign import foreign_document, foreign_text
 from harness.baseline.validation import quoted
 from harness.errors import FileFormatError
-from harness.interchange.seal import DIGEST_KEY, digest_of
+from harness.interchange.seal import DIGEST_KEY, digest_of, digest_of_fields
 from harness.model.environment import Environment
 from harness.model.measurement import Sample, Speed, Throughput
 from harness.stats.speed import speed_of
@@ -184,9 +184,11 @@ def _environment(
     ours = _ours(machine, "$.machine_info", source)
     if not ours:
         return None
-    found = _converted(
-        ours.get("environment"), Environment, f"$.machine_info.{EXTRA_KEY}.environment", source
-    )
+    place = f"$.machine_info.{EXTRA_KEY}"
+    found = _converted(ours.get("environment"), Environment, f"{place}.environment", source)
+    if ours.get(DIGEST_KEY, digest_of_fields(ours)) != digest_of_fields(ours):
+        problem = "does not fit the machine's facts, which were edited after they were written"
+        _refuse(source, f"{place}.{DIGEST_KEY}", problem)
     dirty = commit.get("dirty")
     return replace(
         found,

@@ -14,7 +14,7 @@ import msgspec
 
 from harness.errors import OutputError
 from harness.interchange.pytest_benchmark import EXTRA_KEY, SCHEMA_VERSION, timer_label
-from harness.interchange.seal import seal
+from harness.interchange.seal import DIGEST_KEY, digest_of_fields, seal
 from harness.model.environment import Environment
 from harness.model.measurement import Sample
 from harness.model.verdict import Run, Verdict
@@ -55,11 +55,12 @@ def encode_benchmarks(
 
 def environment_fields(environment: Environment, *, harness_version: str) -> dict[str, Any]:
     """Our part of ``machine_info``: what must agree before two files are compared, and nothing that changes hourly."""
-    return {
+    fields = {
         "schema_version": SCHEMA_VERSION,
         "version": harness_version,
         "environment": {"hard": dict(environment.hard), "soft": {}},
     }
+    return {**fields, DIGEST_KEY: digest_of_fields(fields)}
 
 
 def node_id(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""A digest over what the harness reads of one benchmark, so that a file edited by hand is not taken for a measurement.
+"""Digests over what the harness reads of a benchmark and its machine, so that a file edited by hand is no measurement.
 
 It guards against accidents, not against someone who computes a new one. It covers values, never layout: other tools may
 indent a file anew, or write ``1`` for ``1.0``.
@@ -11,10 +11,10 @@ from typing import Any
 
 from harness.baseline.layout import digest
 
-__all__ = ["DIGEST_KEY", "digest_of", "seal"]
+__all__ = ["DIGEST_KEY", "digest_of", "digest_of_fields", "seal"]
 
 DIGEST_KEY = "digest"
-"""Where the digest stands among our fields of a benchmark."""
+"""Where the digest stands among our fields of a benchmark or a machine."""
 
 _LARGEST_WHOLE = 2**53
 """Up to here every whole number is a float."""
@@ -29,9 +29,14 @@ def digest_of(benchmark: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
             "timer": (benchmark.get("options") or {}).get("timer"),
             "data": _plain(stats.get("data")),
             "iterations": _plain(stats.get("iterations")),
-            "ours": _plain({key: value for key, value in ours.items() if key != DIGEST_KEY}),
+            "ours": _plain(_without_digest(ours)),
         }
     )
+
+
+def digest_of_fields(ours: Mapping[str, Any]) -> str:
+    """The digest of our fields of a machine, whatever other tools wrote beside them."""
+    return digest({"ours": _plain(_without_digest(ours))})
 
 
 def seal(benchmark: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -39,6 +44,10 @@ def seal(benchmark: Mapping[str, Any], key: str) -> dict[str, Any]:
     extra = benchmark["extra_info"]
     sealed = {**extra[key], DIGEST_KEY: digest_of(benchmark, extra[key])}
     return {**benchmark, "extra_info": {**extra, key: sealed}}
+
+
+def _without_digest(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != DIGEST_KEY}
 
 
 def _plain(value: Any) -> Any:

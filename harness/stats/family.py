@@ -53,6 +53,6 @@ def judge_family(changes: Mapping[str, Change], *, confidence: float) -> dict[st
 def _doubted(change: Change, compared: int, p_adjusted: float, level: float) -> Change:
     reason = (
         f"{change.reason} if it were compared alone, but among {count_text(compared, 'comparison')} one such is "
-        f"to be expected by chance (adjusted p {p_adjusted:.2g}, level {level:.2g}); time longer"
+        f"to be expected by chance (adjusted p {p_adjusted:.2g}, level {level:.2g}); time longer (--seconds)"
     )
     return replace(change, decision=Decision.INCONCLUSIVE, reason=reason)

@@ -152,6 +152,13 @@ def test_an_edited_benchmark_is_refused_by_name(edit):
         decode_benchmarks(json.dumps(document).encode(), source="base.json")
 
 
+def test_an_edited_machine_is_refused_by_name():
+    document = sealed()
+    document["machine_info"]["harness"]["environment"]["hard"]["cpu.model"] = "a faster one"
+    with pytest.raises(FileFormatError, match=r"machine_info.*digest does not fit the machine's"):
+        decode_benchmarks(json.dumps(document).encode(), source="base.json")
+
+
 def test_another_layout_of_the_same_values_is_no_edit():
     whole = json.dumps(sealed(), sort_keys=True, separators=(",", ":")).replace(".0,", ",")
     (stored,) = decode_benchmarks(whole.encode(), source="base.json").benchmarks.values()
