@@ -4,7 +4,8 @@
 
     HarnessError
     |-- UsageError            exit 2   a bad option or an unknown name
-    |   `-- FileFormatError   exit 2   a file that is not what it should be
+    |   |-- FileFormatError   exit 2   a file that is not what it should be
+    |   `-- ConflictError     exit 2   what was to be replaced is no longer there
     |-- OutputError           exit 2   a file that could not be written
     |-- WorkloadError         exit 1   the thing under test broke its contract
     `-- UnavailableError      exit 3   no such device, probe or package here
@@ -18,6 +19,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 __all__ = [
+    "ConflictError",
     "ExitCode",
     "FileFormatError",
     "HarnessError",
@@ -53,6 +55,10 @@ class UsageError(HarnessError):
 
 class FileFormatError(UsageError):
     """A file is truncated, foreign, edited into nonsense, or of a newer schema; it is left as it was."""
+
+
+class ConflictError(UsageError):
+    """What was to be replaced was changed meanwhile by somebody else, and is left as they made it."""
 
 
 class OutputError(HarnessError):

@@ -9,14 +9,16 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from builders import a_sample, a_speed
 
+from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import open_store
-from harness.errors import HarnessError, UsageError
+from harness.errors import ConflictError, HarnessError, UsageError
 from harness.model.baseline import Baseline
 from harness.model.environment import Environment
 from harness.model.history import HistoryRecord
@@ -104,7 +106,18 @@ def append_with_others(pipe: Connection, where: str, writer: int) -> None:
         saved = 0
     store.save(a_baseline(f"own-{writer}"))
     store.save(a_baseline("replaced", note=str(writer) * 10_000), replace=True)
+    _count_up(store)
     pipe.send((new, saved))
+
+
+def _count_up(store: Store) -> None:
+    """Replace a baseline by one that counts one more, as often as it takes."""
+    while True:
+        before = store.load("counted")
+        counted = int(before.environment.soft["note"]) + 1
+        with suppress(ConflictError):
+            store.save(a_baseline("counted", note=str(counted)), instead_of=before)
+            return
 
 
 def append_until_killed(pipe: Connection, where: str, attempt: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ from harness.baseline.succession import Succession, succeeded, without_doubtful
 from harness.baseline.throughput import THROUGHPUT_CHECK, origin_text
 from harness.baseline.traffic import TRAFFIC_CHECK
 from harness.cli.options import debug_option, policy_options, reports_option, store_option
-from harness.errors import FileFormatError, UsageError
+from harness.errors import ConflictError, FileFormatError, UsageError
 from harness.model.baseline import Baseline, BaselineCase
 from harness.model.measurement import SPEED_PROBABILITIES, Speed
 from harness.model.outcome import Outcome, worst
@@ -26,6 +26,9 @@ from harness.report.text import failure_text
 from harness.units import count_text, duration_text, percent_text, ratio_text
 
 __all__ = ["baseline_command"]
+
+_MOST_TRIES = 100
+"""Each try that fails means that another writer succeeded, so a hundred is a fleet that saves one name at once."""
 
 run_argument = click.argument(
     "run_file", metavar="[RUN.json|report.html]", required=False, type=click.Path(path_type=Path)
@@ -69,17 +72,20 @@ def save_command(
     _refuse_bad_promise(run, path)
     doubts = {} if doubtful else timing_doubts(run)
     promised = without_doubtful(promised_by(run, name), doubts)
-    baseline, lines = promised.baseline, promised.lines
-    if replace and name in store.names():
-        if new_anchor and drop:
-            lines = (*lines, f"all that baseline {name!r} held is given up: speeds start anew")
-        else:
-            before = store.load(name)
+    if not (replace and name in store.names()):
+        lines, written = promised.lines, store.save(promised.baseline, replace=replace)
+    elif new_anchor and drop:
+        given_up = f"all that baseline {name!r} held is given up: speeds start anew"
+        lines, written = (*promised.lines, given_up), store.save(promised.baseline, replace=True)
+    else:
+
+        def successor(before: Baseline) -> Succession:
             if not drop:
-                _refuse_a_loss(before, baseline, doubts, path)
-            handed_on = _handed_on(before, baseline, doubts, new_anchor=new_anchor)
-            baseline, lines = handed_on.baseline, (*lines, *handed_on.lines)
-    written = store.save(baseline, replace=replace)
+                _refuse_a_loss(before, promised.baseline, doubts, path)
+            return _handed_on(before, promised.baseline, doubts, new_anchor=new_anchor)
+
+        more, written = _succeeded_in(store, name, successor)
+        lines = (*promised.lines, *more)
     for line in lines:
         click.echo(line)
     cases = count_text(len(run.verdicts), "case")
@@ -227,6 +233,21 @@ def _refuse_bad_promise(run: Run, path: Path) -> None:
         raise UsageError(f"{path} was interrupted before its end; run again and save that")
     if not run.verdicts:
         raise UsageError(f"{path} has no case, so there is nothing to promise")
+
+
+def _succeeded_in(
+    store: Store, name: str, successor: Callable[[Baseline], Succession]
+) -> tuple[tuple[str, ...], str]:
+    """Replace a baseline by its successor, found anew whenever another process was faster; what it says, and where."""
+    for tried in range(1, _MOST_TRIES + 1):
+        before = store.load(name)
+        following = successor(before)
+        try:
+            return following.lines, store.save(following.baseline, instead_of=before)
+        except ConflictError:
+            if tried == _MOST_TRIES:
+                raise
+    raise AssertionError
 
 
 def _handed_on(

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from harness.baseline.commands import at_store, password_note
 from harness.baseline.naming import name_problem, portable_name
-from harness.errors import UsageError
+from harness.errors import ConflictError, UsageError
 from harness.model.baseline import Baseline
 from harness.model.history import HistoryRecord
 from harness.model.measurement import Sample
@@ -18,6 +18,7 @@ __all__ = [
     "WAIT_S",
     "Say",
     "Store",
+    "changed_meanwhile",
     "check_name",
     "differs_by_case",
     "say_on_stderr",
@@ -49,9 +50,13 @@ class Store(Protocol):
         """The store in words for a person, without any password."""
         ...
 
-    def save(self, baseline: Baseline, *, replace: bool = False) -> str:
+    def save(
+        self, baseline: Baseline, *, replace: bool = False, instead_of: Baseline | None = None
+    ) -> str:
         """Keep the baseline under its own name and return where, in words for a person.
 
+        With ``instead_of``, what was loaded before, it replaces that and nothing else: ``ConflictError`` where another
+        writer was faster, so that what two save one after the other from the same promise is never lost.
         Raises ``UsageError`` when the name is not allowed or, without ``replace``, already taken, and
         ``OutputError`` when it cannot be written; whatever was kept before is then still there.
         """
@@ -119,6 +124,14 @@ def taken(name: str, where: str) -> UsageError:
     return UsageError(
         f"baseline {name!r} exists in {where} and was left as it is; "
         "replace it explicitly (--replace) or choose another name"
+    )
+
+
+def changed_meanwhile(name: str, where: str) -> ConflictError:
+    """Another writer replaced or removed a baseline between its loading and its saving."""
+    return ConflictError(
+        f"baseline {name!r} in {where} was changed by another process meanwhile and was left as that made it; "
+        "save it again"
     )
 
 

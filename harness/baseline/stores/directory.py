@@ -12,6 +12,7 @@ from harness.baseline.naming import name_problem
 from harness.baseline.stores.base import (
     WAIT_S,
     Say,
+    changed_meanwhile,
     check_name,
     differs_by_case,
     say_on_stderr,
@@ -19,6 +20,7 @@ from harness.baseline.stores.base import (
     unknown,
 )
 from harness.baseline.stores.history_folder import HistoryFolder
+from harness.baseline.stores.locking import locked
 from harness.baseline.stores.whole_file import (
     not_a_folder,
     reason_of,
@@ -46,6 +48,7 @@ class DirectoryStore:
 
     def __init__(self, folder: Path, *, say: Say = say_on_stderr, wait_s: float = WAIT_S) -> None:
         self.folder = folder
+        self._wait_s = wait_s
         self._history = HistoryFolder(folder / "history", say=say, wait_s=wait_s)
 
     @property
@@ -53,7 +56,9 @@ class DirectoryStore:
         """See ``Store.where``: the folder."""
         return str(self.folder)
 
-    def save(self, baseline: Baseline, *, replace: bool = False) -> str:
+    def save(
+        self, baseline: Baseline, *, replace: bool = False, instead_of: Baseline | None = None
+    ) -> str:
         """See ``Store.save``. Costs two flushes to the disk."""
         check_name(baseline.name)
         data = encode(baseline)
@@ -67,7 +72,10 @@ class DirectoryStore:
             ) from None
         remove_abandoned(self.folder)
         try:
-            write_whole(target, data, replace=replace)
+            if instead_of is None:
+                write_whole(target, data, replace=replace)
+            else:
+                self._exchange(instead_of, baseline.name, data)
         except FileExistsError:
             raise taken(baseline.name, self.where) from None
         except OSError as error:
@@ -76,6 +84,12 @@ class DirectoryStore:
                 f"{target} was not written: {reason_of(error)}; it {left}: {remedy_of(error)}, and save it again"
             ) from None
         return str(target)
+
+    def _exchange(self, before: Baseline, name: str, data: bytes) -> None:
+        with locked(self.folder, wait_s=self._wait_s):
+            if name not in self.names() or self.load(name) != before:
+                raise changed_meanwhile(name, self.where)
+            write_whole(self._path(name), data, replace=True)
 
     def load(self, name: str) -> Baseline:
         """See ``Store.load``. The file's name counts, so a copied or renamed file loads under it."""

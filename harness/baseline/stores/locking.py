@@ -20,16 +20,17 @@ _POLL_S = 0.005
 
 @contextmanager
 def locked(path: Path, *, wait_s: float) -> Iterator[None]:
-    """Hold the lock of ``path``, a file that appears when needed, against processes and threads.
+    """Hold the lock of ``path``, a folder, or a file that appears when needed, against processes and threads.
 
     Raises ``OutputError`` when others hold it for ``wait_s`` or the file system has no locks, and ``OSError`` when
     the file cannot be opened.
     """
     if sys.platform == "win32":
         raise UnavailableError(
-            f"{path.parent}: a history in a folder needs POSIX file locks; use --store sqlite:///FILE.db"
+            f"{path}: several writers of one folder need POSIX file locks; use --store sqlite:///FILE.db"
         )
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    mode = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, mode | os.O_CLOEXEC, 0o666)
     try:
         deadline = time.monotonic() + wait_s
         while not _taken(descriptor, path):
@@ -53,7 +54,7 @@ def _taken(descriptor: int, path: Path) -> bool:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EINTR):
             return False
         raise OutputError(
-            f"{path} cannot be locked: {error.strerror}; keep the history on a local disk, "
+            f"{path} cannot be locked: {error.strerror}; keep the store on a local disk, "
             "or in --store sqlite:///FILE.db or postgresql://..."
         ) from None
     return True

@@ -11,7 +11,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.baseline.codec import decode, encode
-from harness.baseline.stores.base import check_name, differs_by_case, taken, unknown
+from harness.baseline.stores.base import (
+    changed_meanwhile,
+    check_name,
+    differs_by_case,
+    taken,
+    unknown,
+)
 from harness.baseline.stores.record_codec import (
     checked,
     collection_paused,
@@ -52,7 +58,9 @@ class SqlStore:
         """See ``Store.where``: the URL without its password."""
         return self._database.where
 
-    def save(self, baseline: Baseline, *, replace: bool = False) -> str:
+    def save(
+        self, baseline: Baseline, *, replace: bool = False, instead_of: Baseline | None = None
+    ) -> str:
         """See ``Store.save``."""
         check_name(baseline.name)
         row = {
@@ -65,8 +73,10 @@ class SqlStore:
             known = connection.execute(found).scalar()
             if known not in (None, baseline.name):
                 raise differs_by_case(baseline.name, known, self.where)
+            if instead_of is not None and self._locked(connection, baseline.name) != instead_of:
+                raise changed_meanwhile(baseline.name, self.where)
             insert = _insert(connection)(BASELINES).values(row)
-            if replace:
+            if replace or instead_of is not None:
                 insert = insert.on_conflict_do_update(
                     index_elements=["name"], set_={"content": row["content"]}
                 )
@@ -82,10 +92,17 @@ class SqlStore:
         content = None
         with self._database.read() as connection:
             if connection is not None:
-                found = sa.select(BASELINES.c.content).where(BASELINES.c.name == name)
-                content = connection.execute(found).scalar()
+                content = connection.execute(_content_of(name)).scalar()
         if content is None:
             raise unknown(name, self.names(), self.where)
+        return self._decoded(name, content)
+
+    def _locked(self, connection: sa.Connection, name: str) -> Baseline | None:
+        """What is kept under the name, which nobody else can replace before this transaction ends."""
+        content = connection.execute(_content_of(name).with_for_update()).scalar()
+        return None if content is None else self._decoded(name, content)
+
+    def _decoded(self, name: str, content: str) -> Baseline:
         return replaced(decode(content.encode(), source=self._source(name)), name=name)
 
     def names(self) -> tuple[str, ...]:
@@ -162,6 +179,10 @@ class SqlStore:
 
     def _source(self, name: str) -> str:
         return f"{self.where}, baseline {name!r}"
+
+
+def _content_of(name: str) -> sa.Select[tuple[str]]:
+    return sa.select(BASELINES.c.content).where(BASELINES.c.name == name)
 
 
 def _insert(connection: sa.Connection) -> Any:

@@ -26,7 +26,7 @@ from store_writers import (
 
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import open_store
-from harness.errors import ExitCode, FileFormatError, OutputError, UsageError
+from harness.errors import ConflictError, ExitCode, FileFormatError, OutputError, UsageError
 from harness.model.history import HistoryRecord
 from harness.model.measurement import SPEED_PROBABILITIES, Sample, Speed
 
@@ -116,6 +116,18 @@ def test_a_baseline_is_never_overwritten_unless_asked(place) -> None:
         store.save(a_baseline(note="second"))
     assert store.load("main") == a_baseline()
     store.save(a_baseline(note="second"), replace=True)
+    assert store.load("main") == a_baseline(note="second")
+
+
+def test_only_what_was_loaded_is_replaced(place) -> None:
+    store: Store = place.store
+    with pytest.raises(ConflictError, match=r"'main' in .* was changed by another process"):
+        store.save(a_baseline(note="second"), instead_of=a_baseline())
+    assert store.names() == ()
+    store.save(a_baseline())
+    store.save(a_baseline(note="second"), instead_of=store.load("main"))
+    with pytest.raises(ConflictError, match="left as that made it; save it again"):
+        store.save(a_baseline(note="third"), instead_of=a_baseline())
     assert store.load("main") == a_baseline(note="second")
 
 
@@ -251,6 +263,7 @@ def test_a_record_that_not_every_store_could_give_back_is_refused_with_all_besid
 
 
 def test_sixteen_writers_at_once_lose_nothing_and_add_nothing_twice(place) -> None:
+    place.store.save(a_baseline("counted", note="0"))
     processes = [started(append_with_others, place.where, writer) for writer in range(16)]
     for _, pipe in processes:
         pipe.send("go")
@@ -262,8 +275,9 @@ def test_sixteen_writers_at_once_lose_nothing_and_add_nothing_twice(place) -> No
     assert len(store.history()) == sum(new for new, _ in told) == (16 * 4 + 4) * 3
     assert sum(saved for _, saved in told) == 1
     assert store.names() == tuple(
-        sorted([*(f"own-{writer}" for writer in range(16)), "replaced", "shared"])
+        sorted([*(f"own-{writer}" for writer in range(16)), "counted", "replaced", "shared"])
     )
+    assert store.load("counted").environment.soft["note"] == "16"
     for name in store.names():
         assert store.load(name).name == name
     assert store.sample("shared-3", "b") == store.sample("own-15-0", "a") == a_sample()
