@@ -9,38 +9,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from types import ModuleType
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rounds import Call, Peer, machine, measure, ratio, say, spread, versions
 
 SHAPES = ((64, 10), (256, 1000), (4096, 1000), (1024, 32000))
 FLOOR = "memcpy (floor)"
 OURS = "fused kernel (numba)"
 TORCH = "torch eager"
-
-Call = Callable[[], object]
-
-
-@dataclass
-class Peer:
-    """One way to do it: ``times_s`` of its calls, in the order of the rounds."""
-
-    name: str
-    call: Call
-    times_s: list[float] = field(default_factory=list)
-
-    @property
-    def median_s(self) -> float:
-        """Half of the calls took no longer."""
-        return float(np.median(self.times_s))
 
 
 @dataclass(frozen=True)
@@ -58,13 +39,13 @@ def main() -> None:
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     options = _options()
     missing: dict[str, str] = {}
-    _say(_conditions(options))
-    _say("")
-    _say(
+    say(_conditions(options))
+    say("")
+    say(
         "| shape | peer | forward, us: median [min] | forward + backward, us: median [min] |"
         " spread of the latter | it / floor | torch eager / it |"
     )
-    _say("|---|---|---|---|---|---|---|")
+    say("|---|---|---|---|---|---|---|")
     for rows, classes in SHAPES:
         generator = np.random.default_rng(options.seed)
         logits = generator.standard_normal((rows, classes), dtype=np.float32) * 4
@@ -73,18 +54,13 @@ def main() -> None:
             options.least_rounds, min(options.rounds, options.rounds * 10**6 // logits.size)
         )
         forward, both = _peers(problem, missing)
-        _measure([*forward, *both], rounds=rounds, seed=options.seed)
+        measure([*forward, *both], rounds=rounds, seed=options.seed)
         for line in _lines(f"({rows}, {classes})", forward, both):
-            _say(line)
-    _say("")
+            say(line)
+    say("")
     for name, why in missing.items():
-        _say(f"left out: {name}: {why}")
-    _say(f"load average at the end: {os.getloadavg()[0]:.2f}")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+        say(f"left out: {name}: {why}")
+    say(f"load average at the end: {os.getloadavg()[0]:.2f}")
 
 
 def _options() -> argparse.Namespace:
@@ -121,15 +97,6 @@ def _peers(problem: Problem, missing: dict[str, str]) -> tuple[list[Peer], list[
     return forward, both
 
 
-def _measure(peers: list[Peer], *, rounds: int, seed: int) -> None:
-    order = np.random.default_rng(seed)
-    for _ in range(rounds):
-        for i in order.permutation(len(peers)):
-            start = time.perf_counter()
-            peers[i].call()
-            peers[i].times_s.append(time.perf_counter() - start)
-
-
 def _lines(shape: str, forward: list[Peer], both: list[Peer]) -> Iterator[str]:
     by_name = {peer.name: peer for peer in both}
     forward_by_name = {peer.name: peer for peer in forward}
@@ -140,26 +107,15 @@ def _lines(shape: str, forward: list[Peer], both: list[Peer]) -> Iterator[str]:
             name,
             _time(alone) if alone else "",
             _time(peer),
-            _spread(peer),
-            _ratio(peer, by_name[FLOOR]),
-            _ratio(by_name[TORCH], peer) if TORCH in by_name else "",
+            spread(peer),
+            ratio(peer, by_name[FLOOR]),
+            ratio(by_name[TORCH], peer) if TORCH in by_name else "",
         )
         yield "| " + " | ".join(cells) + " |"
 
 
-def _ratio(upper: Peer, lower: Peer) -> str:
-    """The median over rounds, in each of which the machine was the same to both; and that of the fastest calls."""
-    by_round = np.array(upper.times_s) / np.array(lower.times_s)
-    return f"{np.median(by_round):.2f} [{min(upper.times_s) / min(lower.times_s):.2f}]"
-
-
 def _time(peer: Peer) -> str:
     return f"{peer.median_s * 1e6:.1f} [{min(peer.times_s) * 1e6:.1f}]"
-
-
-def _spread(peer: Peer) -> str:
-    low, high = np.percentile(peer.times_s, (10, 90)) / peer.median_s
-    return f"{low - 1:+.0%} {high - 1:+.0%} ({len(peer.times_s)})"
 
 
 def _torch_eager(problem: Problem) -> tuple[Call, Call]:
@@ -265,33 +221,13 @@ def _shared(numbers: range) -> Iterator[int]:
 
 
 def _conditions(options: argparse.Namespace) -> str:
-    versions = [f"Python {platform.python_version()}", f"NumPy {np.__version__}"]
-    for name in ("numba", "torch"):
-        module = sys.modules.get(name) or _imported(name)
-        versions.append(f"{name} {module.__version__}" if module else f"no {name}")
     return (
-        f"{time.strftime('%Y-%m-%d')}, {_processor()}, {os.cpu_count()} processors, "
-        f"{options.threads} threads for every peer, THP_MEM_ALLOC_ENABLE={os.environ['THP_MEM_ALLOC_ENABLE']}\n"
-        f"{', '.join(versions)}, seed {options.seed}, load average at the start {os.getloadavg()[0]:.2f}\n"
+        f"{machine()}, {options.threads} threads for every peer, "
+        f"THP_MEM_ALLOC_ENABLE={os.environ['THP_MEM_ALLOC_ENABLE']}\n"
+        f"{versions('numpy', 'numba', 'torch')}, seed {options.seed}, load average at the start {os.getloadavg()[0]:.2f}\n"
         "float32 logits, int64 labels, mean. Spread: the 10th and 90th percentile around the median (calls).\n"
         "Ratios: the median over rounds [of the fastest calls]."
     )
-
-
-def _imported(name: str) -> ModuleType | None:
-    try:
-        return __import__(name)
-    except ImportError:
-        return None
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            facts = dict(line.split(":", 1) for line in lines if ":" in line)
-        return " ".join(facts.get("model name\t", platform.processor()).split())
-    except OSError:
-        return platform.processor()
 
 
 if __name__ == "__main__":

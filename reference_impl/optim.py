@@ -18,7 +18,8 @@ class SGD:
     For each parameter p with gradient g, where v starts as the first g:
     ``g += weight_decay * p``; ``v = momentum * v + (1 - dampening) * g``; with ``nesterov``
     ``g += momentum * v``, else ``g = v``; ``p -= lr * g``. The gradient itself is only read, since it may
-    share memory with others. A velocity lives as long as its parameter.
+    share memory with others. ``velocities`` holds v by parameter, for as long as the parameter lives; it is empty
+    without momentum, and a checkpoint keeps it.
     """
 
     def __init__(
@@ -43,21 +44,21 @@ class SGD:
         self.dampening = dampening
         self.weight_decay = weight_decay
         self.nesterov = nesterov
-        self._velocity: WeakKeyDictionary[Tensor, Array] = WeakKeyDictionary()
+        self.velocities: WeakKeyDictionary[Tensor, Array] = WeakKeyDictionary()
 
     def update(self, parameter: Tensor, gradient: Tensor) -> None:
         """Move one parameter; nothing is copied between host and device."""
         p, g = parameter.data, gradient.data
-        namespace(p, g)
+        xp, decayed = namespace(p, g), None
         if g.shape != p.shape:
             raise ValueError(f"gradient of shape {g.shape} for {parameter!r}")
         if self.weight_decay:
-            decayed = self.weight_decay * p
-            decayed += g
-            g = decayed
+            g = decayed = self.weight_decay * p
+            decayed += gradient.data
         if self.momentum:
             g = self._with_momentum(parameter, g)
-        p -= self.lr * g
+        # A large array costs more when it is fresh than to write: the one for the decay serves twice.
+        p -= xp.multiply(g, self.lr, out=decayed)
 
     def step(self, loss: Tensor) -> None:
         """Update every parameter ``loss`` depends on, each as soon as its gradient is known."""
@@ -65,9 +66,9 @@ class SGD:
             self.update(parameter, gradient)
 
     def _with_momentum(self, parameter: Tensor, g: Array) -> Array:
-        v = self._velocity.get(parameter)
+        v = self.velocities.get(parameter)
         if v is None:
-            self._velocity[parameter] = v = g.copy()
+            self.velocities[parameter] = v = g.copy()
         else:
             v *= self.momentum
             v += (1.0 - self.dampening) * g if self.dampening else g

@@ -8,8 +8,8 @@ from reference_impl.autograd import Operation
 from reference_impl.backend import Array, namespace
 from reference_impl.nn.layout import batch_first, batch_last, checked_images
 from reference_impl.nn.module import Module
-from reference_impl.nn.selection import select
 from reference_impl.nn.windows import Pair, Windows
+from reference_impl.ops.selection import select
 from reference_impl.tensor import Tensor
 
 __all__ = ["MaxPool2d", "MaxPooling"]

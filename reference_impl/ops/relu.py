@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reference_impl.autograd import Operation
 from reference_impl.backend import Array, namespace
+from reference_impl.ops.selection import select
 from reference_impl.tensor import Tensor
 
 __all__ = ["ReLU", "relu"]
@@ -21,7 +22,7 @@ class ReLU(Operation):
 
     def backward(self, dy: Array) -> Array:
         """``dy`` where ``x`` was positive, else exactly 0."""
-        return namespace(dy).where(self._output > 0, dy, 0)
+        return select(self._output > 0, dy)
 
 
 def relu(x: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ batch in every step, plain gradient descent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from reference_impl.autograd import Operation, backward, training
 from reference_impl.backend import namespace
+from reference_impl.nn import Module
 from reference_impl.ops import (
     HostRoundTripSoftMaxCrossEntropy,
     SoftMaxCrossEntropy,
@@ -27,8 +28,22 @@ from reference_impl.optim import SGD
 from reference_impl.oracle import mlp as oracle
 from reference_impl.tensor import Tensor
 from reference_impl.workloads import frozen_mlp as yardstick
+from reference_impl.workloads.mnist_cnn_metrics import on_host
+from reference_impl.workloads.training_record import Record, mlp_record
 
-__all__ = ["CONTROL", "STEPS", "WORKLOAD", "MlpCase", "MlpWorkload", "Network", "printed"]
+__all__ = [
+    "CONTROL",
+    "DATA",
+    "EVERY",
+    "LEARNING_RATE",
+    "PRE_FIX",
+    "STEPS",
+    "WORKLOAD",
+    "MlpCase",
+    "MlpWorkload",
+    "Network",
+    "printed",
+]
 
 Arrays = Mapping[str, Any]
 Region = Callable[[str], AbstractContextManager[None]]
@@ -40,36 +55,36 @@ EVERY = 100
 READS = len(range(0, STEPS, EVERY))
 LEARNING_RATE = 0.05
 PARAMETERS = ("w0", "b0", "w1", "b1")
+DATA = "400 points either side of the line 5x + 1, drawn from the seed"
 
 
-class Network:
-    """Two layers with a rectifier between them; its parameters are tensors that store their gradient."""
+class Network(Module):
+    """Two layers with a rectifier between them; its parameters are copies of those given."""
 
     def __init__(self, parameters: Arrays) -> None:
-        self.parameters = {
-            name: Tensor(parameters[name].copy(), stores_grad=True, name=name)
-            for name in PARAMETERS
-        }
+        self.w0, self.b0, self.w1, self.b1 = (
+            Tensor(parameters[name].copy(), stores_grad=True, name=name) for name in PARAMETERS
+        )
 
     def __call__(self, x: Tensor) -> Tensor:
         """Logits (N, 2) of points (N, 2)."""
-        w0, b0, w1, b1 = (self.parameters[name] for name in PARAMETERS)
-        hidden = relu(add_bias(matmul(x, w0), b0))
-        return add_bias(matmul(hidden, w1), b1)
+        hidden = relu(add_bias(matmul(x, self.w0), self.b0))
+        return add_bias(matmul(hidden, self.w1), self.b1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MlpCase:
-    """The program in one dtype, with the op its loss is computed by."""
+    """The program in one dtype, with the op its loss is computed by; ``lazy`` reads all losses at once, at the end."""
 
     dtype: str
     op: OperationFactory
     timed: bool = False
+    lazy: bool = False
 
     @property
     def name(self) -> str:
-        """The dtype."""
-        return self.dtype
+        """The dtype, and what it is lazy with."""
+        return f"{self.dtype}-lazy_metrics" if self.lazy else self.dtype
 
     @property
     def parameters(self) -> Mapping[str, str]:
@@ -90,22 +105,38 @@ class MlpCase:
         return "steps", float(STEPS), STEPS * bytes_per_step
 
     @property
+    def flops(self) -> float:
+        """Operations of all steps: a multiply-add is two, every other operation on one number is one.
+
+        Per point: the two products forward (12 multiply-adds), theirs backward (18, as points need no gradient), and 31
+        more: biases and their gradients (2 of 5 additions), the rectifier (3, and 3 backward), softmax cross-entropy (5
+        for each of two logits, 5 for the row). A step updates 17 parameters by a product and a subtraction.
+        """
+        return float(STEPS * (POINTS * (2 * (12 + 18) + 31) + 2 * 17))
+
+    @property
     def budget(self) -> Mapping[str, Mapping[str, object]]:
-        """Eleven reads of one number, because the program prints eleven losses; nothing else."""
+        """Eleven reads of one number, because the program prints eleven losses, or one of all; nothing else."""
         nothing: Mapping[str, object] = {"d2h": 0, "h2d": 0, "syncs": 0, "blocking_copies": 0}
         reads: Mapping[str, object] = {
-            "d2h": READS,
+            "d2h": 1 if self.lazy else READS,
             "d2h_bytes": READS * np.dtype(self.dtype).itemsize,
             "h2d": 0,
-            "syncs": READS,
+            "syncs": 1 if self.lazy else READS,
         }
         printed_losses = f"the program prints the loss of every {EVERY}th of its {STEPS} steps, and reads it then"
+        if self.lazy:
+            printed_losses = (
+                f"the {READS} losses are kept on the device, and read together at the end"
+            )
+        kept = {**nothing, "because": "losses are kept where they are"}
+        metrics = {"metrics": kept, "epoch": reads} if self.lazy else {"metrics": reads}
         return {
             "forward": {**nothing, "because": "points and parameters are on the device"},
             "loss": {**nothing, "because": "the loss is a number on the device (SINGA-502)"},
             "backward": {**nothing, "because": "gradients start from a loss that is on the device"},
             "update": {**nothing, "because": "parameters are updated where they are"},
-            "metrics": {**reads, "because": printed_losses},
+            **{region: {"because": printed_losses, **limits} for region, limits in metrics.items()},
             "run": {**reads, "because": printed_losses},
         }
 
@@ -159,7 +190,7 @@ class MlpCase:
         return {**inputs, "target": np.eye(2, dtype=np.int32)[below]}
 
     def run(self, inputs: Arrays, region: Region) -> Arrays:
-        """Train; ``losses`` (11,) and the last parameters stay on the device, and eleven losses are read."""
+        """Train; ``losses`` (11,) and the last parameters stay on the device, and the losses are read."""
         network, optimizer = Network(inputs), SGD(LEARNING_RATE)
         x = Tensor(inputs["data"], requires_grad=False)
         losses = namespace(x.data).empty(READS, dtype=x.dtype)
@@ -172,12 +203,21 @@ class MlpCase:
                 if step % EVERY == 0:
                     with region("metrics"):
                         losses[step // EVERY] = loss.data
-                        float(loss.data)  # what the program prints, read when it reads it
+                        if not self.lazy:
+                            float(loss.data)  # what the program prints, read when it reads it
                 with region("backward"):
                     for parameter, gradient in backward(loss):
                         with region("update"):
                             optimizer.update(parameter, gradient)
+        if self.lazy:
+            with region("epoch"):
+                on_host(losses)
         return {"losses": losses, **{name: p.data for name, p in network.parameters.items()}}
+
+    def training(self, inputs: Arrays) -> Record:
+        """The eleven losses over those of 300 seeds, from host arrays."""
+        losses = self.run(inputs, lambda region: nullcontext())["losses"]
+        return mlp_record([float(loss) for loss in losses], every=EVERY, data=DATA)
 
     def expected(self, inputs: Arrays) -> Arrays:
         """The same training in float64."""
@@ -206,14 +246,14 @@ class MlpCase:
 
 @dataclass(frozen=True, kw_only=True)
 class MlpWorkload:
-    """The program in float32 and float64, with one op for its loss.
+    """The program in float32 and float64, and with lazy metrics, with one op for its loss.
 
-    ``op``: what makes the loss operation, called with the labels. ``controls``, and the
+    ``op``: what makes the loss operation, called with the labels. ``names``: the cases it has. ``controls``, and the
     ``control_expects`` of a control: see the harness's ``Workload``.
     """
 
     op: OperationFactory = SoftMaxCrossEntropy
-    dtypes: tuple[str, ...] = ("float32", "float64")
+    names: tuple[str, ...] = ("float32", "float64", "float32-lazy_metrics")
     name: str = "mlp"
     summary: str = (
         "the ticket's mlp.py: 1001 training steps that read the loss eleven times (SINGA-502)"
@@ -222,10 +262,13 @@ class MlpWorkload:
     control_expects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def cases(self) -> tuple[MlpCase, ...]:
-        """One per dtype; float32, which the ticket ran, is timed."""
-        return tuple(
-            MlpCase(dtype=dtype, op=self.op, timed=dtype == "float32") for dtype in self.dtypes
+        """Those named; float32, which the ticket ran, is timed."""
+        cases = (
+            MlpCase(dtype="float32", op=self.op, timed=True),
+            MlpCase(dtype="float64", op=self.op),
+            MlpCase(dtype="float32", op=self.op, lazy=True),
         )
+        return tuple(case for case in cases if case.name in self.names)
 
 
 def printed(losses: Iterable[np.floating[Any]]) -> list[str]:
@@ -236,17 +279,16 @@ def printed(losses: Iterable[np.floating[Any]]) -> list[str]:
 CONTROL = "pre-fix op (SINGA-502)"
 """The label of the op that must be caught in every run."""
 
-WORKLOAD = MlpWorkload(
-    controls={
-        CONTROL: MlpWorkload(
-            op=HostRoundTripSoftMaxCrossEntropy,
-            dtypes=("float32",),
-            control_expects={
-                "forward": {"d2h": 0, "syncs": 0},
-                "loss": {"d2h": STEPS, "d2h_bytes": 4 * STEPS, "h2d": 0, "syncs": STEPS},
-                "metrics": {"d2h": READS, "syncs": READS},
-                "run": {"d2h": STEPS + READS, "syncs": STEPS + READS},
-            },
-        )
+PRE_FIX = MlpWorkload(
+    op=HostRoundTripSoftMaxCrossEntropy,
+    names=("float32",),
+    control_expects={
+        "forward": {"d2h": 0, "syncs": 0},
+        "loss": {"d2h": STEPS, "d2h_bytes": 4 * STEPS, "h2d": 0, "syncs": STEPS},
+        "metrics": {"d2h": READS, "syncs": READS},
+        "run": {"d2h": STEPS + READS, "syncs": STEPS + READS},
     },
 )
+"""The program before the fix: one more read in every step, of 4 bytes, within the loss."""
+
+WORKLOAD = MlpWorkload(controls={CONTROL: PRE_FIX})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reference_impl.backend import Array, is_host, namespace
 
-__all__ = ["DeviceMetrics", "HostMetrics"]
+__all__ = ["DeviceMetrics", "HostMetrics", "on_host"]
 
 
 class HostMetrics:
@@ -21,9 +21,13 @@ class HostMetrics:
 
     def add(self, logits: Array, loss: Array, labels: NDArray[np.int64]) -> None:
         """Count one batch with ``labels`` (N,), which are on the host; on a device two reads, each a wait."""
-        self.correct += int((_on_host(logits).argmax(axis=1) == labels).sum())
+        self.correct += int((on_host(logits).argmax(axis=1) == labels).sum())
         # The loss is summed as the program sums it, in float32.
-        self.loss = np.asarray(self.loss + _on_host(loss).astype(np.float32), np.float32)
+        self.loss = np.asarray(self.loss + on_host(loss).astype(np.float32), np.float32)
+
+    def read(self) -> tuple[float, int]:
+        """Loss and correct of all batches so far, which are here already."""
+        return float(self.loss), self.correct
 
 
 class DeviceMetrics:
@@ -44,10 +48,11 @@ class DeviceMetrics:
 
     def read(self) -> tuple[float, int]:
         """Loss and correct of all batches so far: on a device one read of 8 bytes."""
-        loss, correct = _on_host(self.totals)
+        loss, correct = on_host(self.totals)
         return float(loss), int(correct)
 
 
-def _on_host(array: Array) -> NDArray[Any]:
+def on_host(array: Array) -> NDArray[Any]:
+    """The array itself, or a copy of it on the host: one read, and a wait."""
     host: NDArray[Any] = array if is_host(array) else array.get()
     return host

@@ -38,11 +38,13 @@ class StrictDevice:
     functions = (
         "arange",
         "ascontiguousarray",
+        "bitwise_and",
         "empty",
         "exp",
         "full",
         "log",
         "maximum",
+        "multiply",
         "subtract",
         "where",
     )

@@ -51,7 +51,20 @@ def test_decay_enters_the_velocity():
     assert moved(2, momentum=0.5, weight_decay=0.1) == pytest.approx(p1 - 0.1 * v)
 
 
-@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "weight_decay": 0.1}])
+def test_a_decayed_gradient_serves_velocity_and_nesterov_alike():
+    # As by the three formulas of the class, each with an array of its own.
+    p, g, v = np.array([1.0, -2.0]), np.array([0.5, 0.25]), None
+    for _ in range(3):
+        decayed = g + 0.1 * p
+        v = decayed if v is None else 0.9 * v + decayed
+        p = p - 0.1 * (decayed + 0.9 * v)
+    assert moved(3, momentum=0.9, weight_decay=0.1, nesterov=True) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"momentum": 0.9}, {"weight_decay": 0.1}, {"momentum": 0.9, "weight_decay": 0.1}],
+)
 def test_the_gradient_is_only_read(options):
     p, g = Tensor(np.ones(2), stores_grad=True), np.array([0.5, 0.25])
     optimizer = SGD(0.1, **options)

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.checks.traffic import check_traffic
+from harness.devices.simulated import SimulatedDevice
 from harness.model.budget import Budget, Quantity
 from harness.model.workload import Case, Workload
 from harness.numerics.compare import compare, comparison_text
 from harness.numerics.tolerance import Tolerance
+from harness.session.training import training_offered
 from reference_impl.autograd import backward, training
 from reference_impl.ops import HostRoundTripSoftMaxCrossEntropy, softmax_cross_entropy
 from reference_impl.tensor import Tensor
@@ -47,8 +50,12 @@ Trained = tuple[MlpCase, dict[str, Any], dict[str, Any]]
 
 def test_it_is_a_workload_of_cases() -> None:
     assert isinstance(WORKLOAD, Workload)
-    assert [case.name for case in WORKLOAD.cases()] == ["float32", "float64"]
-    assert [case.timed for case in WORKLOAD.cases()] == [True, False]
+    assert [case.name for case in WORKLOAD.cases()] == [
+        "float32",
+        "float64",
+        "float32-lazy_metrics",
+    ]
+    assert [case.timed for case in WORKLOAD.cases()] == [True, False, False]
     for case in WORKLOAD.cases():
         assert isinstance(case, Case)
 
@@ -137,7 +144,7 @@ def test_every_step_opens_its_regions_and_every_hundredth_reads_the_loss() -> No
 
 @pytest.mark.parametrize(
     ("case", "itemsize"),
-    list(zip(WORKLOAD.cases(), (4, 8), strict=True)),
+    list(zip(WORKLOAD.cases()[:2], (4, 8), strict=True)),
     ids=["float32", "float64"],
 )
 def test_eleven_reads_are_all_it_may_move(case: MlpCase, itemsize: int) -> None:
@@ -153,6 +160,34 @@ def test_eleven_reads_are_all_it_may_move(case: MlpCase, itemsize: int) -> None:
         assert allowed[Quantity.H2D] == 0
         if region in reading:
             assert allowed[Quantity.D2H_BYTES] == reads * itemsize
+
+
+def test_with_lazy_metrics_no_step_reads_and_the_end_reads_once() -> None:
+    case = WORKLOAD.cases()[2]
+    device = SimulatedDevice()
+    arrays = {name: device.to_device(array) for name, array in case.inputs(0).items()}
+    assert device.probe is not None
+    with device.probe.record() as recording:
+        case.run(arrays, recording.region)
+    trace = recording.trace()
+    moved = trace.counts().d2h, trace.counts().d2h_bytes, trace.counts().h2d, trace.counts().syncs
+    assert moved == (1, 44, 0, 1)
+    assert trace.within("epoch").counts().d2h == 1
+    assert not check_traffic([trace], Budget.from_plain(case.budget), control=None).violations
+
+
+def test_it_offers_its_losses_for_the_report() -> None:
+    case = WORKLOAD.cases()[0]
+    training = training_offered(case, case.inputs(0))
+    assert training is not None
+    (curve,) = training.curves
+    np.testing.assert_allclose([loss for _, loss in curve.points], SEED_0, rtol=1e-6)
+    assert curve.band is not None
+    np.testing.assert_allclose(
+        [(low, high) for _, low, high in curve.band.points],
+        np.array(BANDS["q"])[:, [1, 5]],
+        atol=1e-6,
+    )
 
 
 def test_the_pre_fix_op_is_the_control_and_must_show_a_read_in_every_step() -> None:

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from reference_impl.nn.selection import select
+from reference_impl.ops.selection import select
 
 CHOSEN = np.array([True, False, True, False])
 
@@ -27,9 +27,7 @@ def test_it_writes_into_a_part_of_an_array():
     assert out.tolist() == [[7.0] * 8, [1, 7, 0, 7, 3, 7, 0, 7]]
 
 
-def test_a_device_selects_where_the_values_are(watch):
-    there = watch.put({"chosen": CHOSEN, "values": np.arange(4, dtype=np.float32)})
-    kept, trace = watch.over(lambda: select(there["chosen"], there["values"]))
-    counts = trace.counts()
-    assert (counts.d2h, counts.h2d, counts.syncs) == (0, 0, 0)
-    assert watch.fetch({"kept": kept})["kept"].tolist() == [0, 0, 2, 0]
+def test_a_device_selects_where_the_values_are(device):
+    kept = select(device.array(CHOSEN), device.array(np.arange(4, dtype=np.float32)))
+    assert device.fetch(kept).tolist() == [0, 0, 2, 0]
+    assert device.reads == []

@@ -1,0 +1,107 @@
+"""What the three commands share: their options, how they end, and the record they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+import numpy as np
+
+from reference_impl.data.idx import IdxError
+from reference_impl.training.errors import InputError, TrainingError
+
+__all__ = ["RECORD_FORMAT", "common_options", "main", "positive", "write_record"]
+
+RECORD_FORMAT = "ondevice-harness training record"
+_INTERRUPTED = 130
+"""128 + SIGINT, as shells report it."""
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def positive(of: type[int] | type[float]) -> click.IntRange | click.FloatRange:
+    """A number above 0."""
+    if of is int:
+        return click.IntRange(min=1)
+    return click.FloatRange(min=0.0, min_open=True)
+
+
+def common_options(command: _Command) -> _Command:
+    """``--device``, ``--seed``, ``--checkpoint``, ``--resume`` and ``--record``."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    for option in (
+        click.option("--record", type=file, help="Write what was done to this file, as JSON."),
+        click.option("--resume", is_flag=True, help="Go on from the --checkpoint file."),
+        click.option("--checkpoint", type=file, help="Keep the state of the last epoch here."),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**20),
+            default=0,
+            show_default=True,
+            help="Of all draws.",
+        ),
+        click.option(
+            "--device",
+            default="cpu",
+            show_default=True,
+            help="cpu, simulated, or cuda:0 and so on.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def main(command: click.Command) -> NoReturn:
+    """Run a command and end the process: 0 done, 1 diverged, 2 usage or file, 3 no such device, 130 interrupted."""
+    try:
+        # A loss that is lost is told by name, not by warnings of NumPy, which no other device has.
+        with np.errstate(all="ignore"):
+            command.main(standalone_mode=False)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except IdxError as error:
+        _end(str(error), InputError.exit_status)
+    except TrainingError as error:
+        _end(str(error), error.exit_status)
+    except MemoryError as error:
+        _end(f"out of memory ({str(error) or 'no more was said'}); use a smaller --batch-size", 3)
+    except (KeyboardInterrupt, click.Abort):
+        _end(
+            "interrupted; --resume goes on from the last finished epoch of --checkpoint",
+            _INTERRUPTED,
+        )
+    sys.exit(0)
+
+
+def write_record(path: Path | None, record: Mapping[str, Any]) -> None:
+    """The record as JSON, there whole or not at all; ``InputError`` where it cannot be written."""
+    if path is None:
+        return
+    text = json.dumps({"format": RECORD_FORMAT, "schema_version": 1, **record}, indent=1) + "\n"
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.unfinished")
+    try:
+        with unfinished.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InputError(
+            f"record {path} could not be written: {error.strerror or error}"
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _end(message: str, status: int) -> NoReturn:
+    click.echo(f"error: {message}" if status != _INTERRUPTED else message, err=True)
+    sys.exit(status)

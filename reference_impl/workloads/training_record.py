@@ -1,0 +1,121 @@
+"""What a training program did, as plain data: curves beside published bands, and where an iteration's time went.
+
+The names are those of the harness's model, which checks them when it reads a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from reference_impl.data.published import (
+    CNN_SOURCE,
+    CNN_TEST_ACCURACY,
+    CNN_TRAIN_ACCURACY,
+    CNN_TRAIN_LOSS,
+    MLP_BAND,
+    MLP_SOURCE,
+    RESNET50_SECONDS,
+    RESNET50_SOURCE,
+    Interval,
+)
+
+__all__ = ["Record", "cnn_record", "mlp_record", "resnet50_record", "stage_times"]
+
+Record = dict[str, object]
+
+
+def mlp_record(losses: Sequence[float], *, every: int, data: str) -> Record:
+    """The losses of every ``every``-th step over those of 300 seeds."""
+    steps = [float(every * i) for i in range(len(losses))]
+    band = _band(MLP_BAND, MLP_SOURCE, step=every)
+    return {
+        "program": "mlp",
+        "data": data,
+        "curves": [_curve("training loss", "step", steps, losses, band=band)],
+    }
+
+
+def cnn_record(rows: Sequence[Mapping[str, float]], *, data: str, is_mnist: bool) -> Record:
+    """Loss and accuracies by epoch; over SINGA's published runs where the data are what those had."""
+    epochs = [float(i) for i in range(len(rows))]
+    of_row = (
+        ("training loss", "loss", "sum over batches", CNN_TRAIN_LOSS),
+        ("training accuracy", "accuracy", "", CNN_TRAIN_ACCURACY),
+        ("test accuracy", "test_accuracy", "", CNN_TEST_ACCURACY),
+    )
+    curves = [
+        _curve(
+            name,
+            "epoch",
+            epochs,
+            [row[key] for row in rows],
+            unit=unit,
+            band=_band(band, CNN_SOURCE) if is_mnist else None,
+        )
+        for name, key, unit, band in of_row
+    ]
+    notes = [] if is_mnist else ["the published runs are of MNIST, so none is drawn behind these"]
+    return {"program": "mnist_cnn", "data": data, "curves": curves, "notes": notes}
+
+
+def resnet50_record(
+    timings: Iterable[Record],
+    *,
+    data: str,
+    curves: Sequence[Record] = (),
+    notes: Sequence[str] = (),
+) -> Record:
+    """Both loops with both ops, beside the ticket's figures."""
+    return {
+        "program": "resnet50",
+        "data": data,
+        "curves": list(curves),
+        "timings": list(timings),
+        "published": RESNET50_SOURCE,
+        "notes": list(notes),
+    }
+
+
+def stage_times(
+    label: str,
+    seconds: Mapping[str, float],
+    *,
+    per_second: float,
+    syncs: int | None,
+    reads: int | None,
+    published: bool,
+) -> Record:
+    """One way of timing an iteration; ``published`` puts the ticket's figures beside its stages."""
+    return {
+        "label": label,
+        "stages": [
+            {
+                "name": name,
+                "seconds": value,
+                "published_s": RESNET50_SECONDS.get(name) if published else None,
+            }
+            for name, value in seconds.items()
+        ],
+        "per_second": per_second,
+        "unit": "images",
+        "syncs": syncs,
+        "reads": reads,
+    }
+
+
+def _curve(
+    name: str,
+    x_unit: str,
+    xs: Sequence[float],
+    values: Sequence[float],
+    *,
+    unit: str = "",
+    band: Record | None,
+) -> Record:
+    points = [[x, float(value)] for x, value in zip(xs, values, strict=True)]
+    return {"name": name, "x_unit": x_unit, "points": points, "unit": unit, "band": band}
+
+
+def _band(intervals: Sequence[Interval], source: str, *, step: int = 1) -> Record:
+    points = [[float(step * i), low, high] for i, (low, high) in enumerate(intervals)]
+    return {"points": points, "source": source}
