@@ -15,7 +15,7 @@ from harness.model.measurement import Sample, Speed
 from harness.model.verdict import Run, Verdict
 from harness.stats.speed import speed_of
 
-__all__ = ["comparable_of", "left_out", "records_of"]
+__all__ = ["comparable_of", "left_out", "present_records", "records_of"]
 
 _DIGITS = 7
 """Significant digits of the quantiles: a thousandth of a change of 0.01 %, in half the bytes. The raw sample stays exact."""
@@ -28,17 +28,13 @@ def records_of(run: Run) -> tuple[HistoryRecord, ...]:
     ``UsageError`` for a comparison.
     """
     refuse_comparison(run, "a history")
+    return present_records(run)
+
+
+def present_records(run: Run) -> tuple[HistoryRecord, ...]:
+    """As ``records_of``, to be looked at beside older ones: of a comparison, whose ratios mean nothing there, the times alone."""
     return tuple(
-        HistoryRecord(
-            key=verdict.key,
-            comparable=comparable_of(verdict, verdict.sample, run.environment),
-            run_id=run.run_id,
-            created=run.created,
-            commit=run.environment.commit,
-            dirty=run.environment.dirty,
-            speed=_shortened(speed_of(verdict.sample)),
-            sample=verdict.sample,
-        )
+        _record(verdict, verdict.sample, run)
         for verdict in run.verdicts
         if verdict.sample is not None and _is_usable(verdict.sample)
     )
@@ -70,6 +66,20 @@ def comparable_of(verdict: Verdict, sample: Sample, environment: Environment) ->
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:32]
+
+
+def _record(verdict: Verdict, sample: Sample, run: Run) -> HistoryRecord:
+    kept = replace(sample, peer_ns=()) if run.paired_with else sample
+    return HistoryRecord(
+        key=verdict.key,
+        comparable=comparable_of(verdict, sample, run.environment),
+        run_id=run.run_id,
+        created=run.created,
+        commit=run.environment.commit,
+        dirty=run.environment.dirty,
+        speed=_shortened(speed_of(kept)),
+        sample=kept,
+    )
 
 
 def _is_usable(sample: Sample) -> bool:

@@ -9,7 +9,7 @@ from harness.model.history import HistoryRecord
 from harness.model.measurement import SPEED_PROBABILITIES
 from harness.stats.changepoints import ChangePoint, change_points
 
-__all__ = ["Trend", "trends"]
+__all__ = ["Trend", "trend_of", "trends"]
 
 _MEDIAN = SPEED_PROBABILITIES.index(0.5)
 
@@ -43,10 +43,11 @@ def trends(records: Iterable[HistoryRecord], *, last: int | None = None) -> tupl
     for record in records:
         series.setdefault((record.key, record.comparable), []).append(record)
     in_order = sorted(series.values(), key=lambda found: found[0].key)
-    return tuple(_trend(found if last is None else found[-last:]) for found in in_order)
+    return tuple(trend_of(found if last is None else found[-last:]) for found in in_order)
 
 
-def _trend(records: Sequence[HistoryRecord]) -> Trend:
+def trend_of(records: Sequence[HistoryRecord]) -> Trend:
+    """The trend of at least one record, all of which may be compared, in their order."""
     relative = all(record.speed.relative for record in records)
     values = tuple(
         (record.speed.relative if relative else record.speed.call_ns)[_MEDIAN] for record in records

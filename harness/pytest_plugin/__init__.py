@@ -14,6 +14,7 @@ Loaded by its entry point, ``harness``; turned off with ``-p no:harness``. What 
 ``fixtures``   ``device`` and ``device_trace``
 ``enforcement`` the call of a marked test
 ``entries``    what one test found, as a verdict
+``waiving``    findings that a file of waivers accepts for a while
 
 ``speed_settings``  options on speed
 ``policy``     what becomes of a test that is new, missing, renamed, skipped, without a baseline, inconclusive

@@ -20,6 +20,7 @@ from harness.pytest_plugin.marks import marked_budget
 from harness.pytest_plugin.outcomes import Failed, Skipped, is_unsure
 from harness.pytest_plugin.recording import Recorder
 from harness.pytest_plugin.settings import SETTINGS, Inconclusive
+from harness.pytest_plugin.waiving import covered
 from harness.pytest_plugin.watching import watch_of
 
 __all__ = [
@@ -79,6 +80,7 @@ def conclude_call(item: pytest.Item, *, late: bool) -> None:
     budget = _budget(item)
     result = _settled(item, budget, late=late)
     if result is not None:
+        result = covered(item, result, sighted=_is_sighted(item))
         item.stash[_RESULT] = result
         conclude(result, item.config.stash[SETTINGS].inconclusive)
 
@@ -128,8 +130,11 @@ def tell(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRepo
             report.longrepr = _skipped_at(item, report.longrepr[2])
         return
     result = result_of(item)
-    if result is not None and result.outcome in (Outcome.PASSED, Outcome.FAILED):
+    if result is not None and (result.outcome in _TOLD or result.waiver is not None):
         report.sections.append(("harness: limit_transfers", result_text(result)))
+
+
+_TOLD = (Outcome.PASSED, Outcome.FAILED)
 
 
 def forget(item: pytest.Item) -> None:
@@ -158,6 +163,12 @@ def _settled(item: pytest.Item, budget: Budget | None, *, late: bool) -> CheckRe
     if refused is None or limits.outcome is Outcome.FAILED:
         return limits
     return refused
+
+
+def _is_sighted(item: pytest.Item) -> bool:
+    """Whether the probe of the session saw what was planted, without which no waiver says anything."""
+    control = watch_of(item.config).control
+    return control is not None and control.outcome is Outcome.PASSED
 
 
 def _note_result(item: pytest.Item, *, late: bool) -> None:

@@ -26,6 +26,7 @@ from harness.pytest_plugin.speed_settings import (
     add_speed_options,
     read_speed_settings,
 )
+from harness.pytest_plugin.waiving import add_waiver_option, forget_waived, read_waiver_file
 
 __all__ = [
     "pytest_addoption",
@@ -45,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
     add_speed_options(parser)
+    add_waiver_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.stash[SETTINGS] = read_settings(config)
     config.stash[SPEED_SETTINGS] = read_speed_settings(config)
+    read_waiver_file(config)
     config.pluginmanager.register(SpeedLimits(config), "harness-speed")
     if not hasattr(config, "workerinput"):
         _check_baseline(config)
@@ -111,6 +114,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Make the device of a marked test; tests that are skipped never get here."""
     if _JUDGED in item.stash:  # of a run before this one
         del item.stash[_JUDGED]
+    forget_waived(item)
     if _is_marked(item):
         from harness.pytest_plugin.enforcement import prepare
 

@@ -54,8 +54,8 @@ def result_text(result: CheckResult) -> str:
 
 
 def conclude(result: CheckResult, policy: Inconclusive) -> None:
-    """End the test as its result demands: return when it passed, raise an outcome of pytest when not."""
-    if result.outcome is Outcome.PASSED:
+    """End the test as its result demands: return when it passed or is waived, raise an outcome of pytest when not."""
+    if result.outcome is Outcome.PASSED or result.waiver is not None:
         return
     text = result_text(result)
     if result.outcome is Outcome.INCONCLUSIVE and policy is Inconclusive.SKIP:

@@ -191,7 +191,7 @@ def _shown(verdicts: Sequence[Verdict]) -> Iterator[str]:
         f"{verdict.workload}::{verdict.case}: {check.summary}"
         for verdict in verdicts
         for check in _speeds(verdict)
-        if check.outcome in (Outcome.SKIPPED, Outcome.INCONCLUSIVE)
+        if check.outcome in (Outcome.SKIPPED, Outcome.INCONCLUSIVE) and check.waiver is None
     ]
     yield from lines[:_MOST_SHOWN]
     if len(lines) > _MOST_SHOWN:

@@ -15,6 +15,12 @@ from harness.pytest_plugin.ledger import Ledger, write_report, write_whole
 from harness.pytest_plugin.settings import SETTINGS
 from harness.pytest_plugin.speed_enforcement import SPEED_PROPERTY
 from harness.pytest_plugin.speed_settings import SPEED_SETTINGS, UNJUDGED
+from harness.pytest_plugin.waiving import (
+    WAIVED,
+    WAIVER_PROPERTY,
+    waiver_lines,
+    waiver_remarks,
+)
 
 if TYPE_CHECKING:
     from harness.model.verdict import Run
@@ -48,6 +54,7 @@ class Reporting:
         self._census = Census(config)
         self._written: list[str] = []
         self._problems: list[str] = []
+        self._remarks: tuple[str, ...] = ()
         self._run: Run | None = None
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
@@ -63,13 +70,17 @@ class Reporting:
     def pytest_report_teststatus(
         self, report: pytest.CollectReport | pytest.TestReport
     ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Show a test that passed without a judgement on its speed as what it is."""
+        """Show a test that passed by a waiver, or without a judgement on its speed, as what it is."""
         if report.when != "call" or not report.passed or hasattr(report, "wasxfail"):
             return None
-        told = any(each[0] == SPEED_PROPERTY for each in report.user_properties)
-        if not told or isinstance(report, pytest.SubtestReport):
+        told = {each[0] for each in report.user_properties}
+        if isinstance(report, pytest.SubtestReport):
             return None
-        return "passed", "u", (f"PASSED ({UNJUDGED})", {"yellow": True})
+        if WAIVER_PROPERTY in told:
+            return "passed", "w", (f"PASSED ({WAIVED})", {"yellow": True})
+        if SPEED_PROPERTY in told:
+            return "passed", "u", (f"PASSED ({UNJUDGED})", {"yellow": True})
+        return None
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -77,6 +88,7 @@ class Reporting:
         if self._config.option.collectonly:
             return
         self._census.close(session, self._ledger.verdicts)
+        self._remarks = waiver_remarks(session, self._ledger.verdicts)
         report = self._config.stash[SETTINGS].report
         benchmarks = self._config.stash[SPEED_SETTINGS].json
         try:
@@ -93,7 +105,8 @@ class Reporting:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say how many tests were traced and timed, on what evidence, what is missing, and where the files are."""
-        told = [(line, False) for line in (*self._ledger.summary(), *self._census.notes)]
+        lines = (*self._ledger.summary(), *waiver_lines(self._ledger.verdicts))
+        told = [(line, False) for line in (*lines, *self._remarks, *self._census.notes)]
         told += self._census.lines()
         if told:
             from harness.report.wording import visible
@@ -123,7 +136,7 @@ class Reporting:
             self._run = self._ledger.run(
                 self._config,
                 checks=self._census.checks,
-                notes=self._census.notes,
+                notes=(*self._census.notes, *self._remarks),
                 baseline=None if baseline is None else baseline.name,
             )
         return self._run

@@ -10,6 +10,7 @@ import pytest
 from harness.pytest_plugin.outcomes import Failed, Skipped
 from harness.pytest_plugin.policy import Action
 from harness.pytest_plugin.speed_settings import SPEED_MARK, SPEED_SETTINGS, UNJUDGED, SpeedSettings
+from harness.pytest_plugin.waiving import covered_finding
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.speed_findings import Session, Timed
@@ -165,7 +166,8 @@ class SpeedLimits:
         from harness.pytest_plugin.speed_findings import findings_of
 
         timed = item.stash.get(TIMED, None)
-        found = findings_of(item, self._limits(item), timed, self._shared())
+        judged = findings_of(item, self._limits(item), timed, self._shared())
+        found = tuple(covered_finding(item, finding) for finding in judged)
         item.stash[FINDINGS] = found
         if found and not any(finding.is_judgement for finding in found):
             item.user_properties.append((SPEED_PROPERTY, _unjudged_text(found[0].result.summary)))
@@ -199,7 +201,7 @@ class SpeedLimits:
     def _fails(self, finding: Finding) -> bool:
         from harness.model.outcome import Outcome
 
-        if finding.situation is None:
+        if finding.situation is None or finding.result.waiver is not None:
             return finding.result.outcome is Outcome.FAILED
         return self._settings.policy[finding.situation] is Action.FAIL
 

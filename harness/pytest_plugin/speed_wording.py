@@ -33,7 +33,8 @@ class Finding:
     @property
     def is_judgement(self) -> bool:
         """Whether something was compared that could have failed, and it was told which of the two it is."""
-        certain = self.result.outcome in (Outcome.PASSED, Outcome.FAILED)
+        waived = self.result.waiver is not None
+        certain = waived or self.result.outcome in (Outcome.PASSED, Outcome.FAILED)
         return certain and self.situation is None
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from harness.baseline.commands import at_store, password_note
@@ -18,6 +19,7 @@ __all__ = [
     "WAIT_S",
     "Say",
     "Store",
+    "Tail",
     "changed_meanwhile",
     "check_name",
     "differs_by_case",
@@ -35,6 +37,14 @@ arrive together take turns within a second; who holds one for half a minute is s
 
 _MOST_LISTED = 20
 """Names in one message: a folder of reviewed files has a handful, a line should stay readable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """The newest ``records`` of one case that compare, oldest first, and how many ``earlier`` ones there are."""
+
+    records: tuple[HistoryRecord, ...]
+    earlier: int
 
 
 class Store(Protocol):
@@ -92,6 +102,16 @@ class Store(Protocol):
         """The records without their samples, oldest first, then by ``run_id`` and ``key``.
 
         ``key`` and ``comparable`` narrow them down; of those, ``limit`` leaves the newest.
+        """
+        ...
+
+    def tails(
+        self, wanted: Mapping[str, Collection[str]], *, run_id: str, created: str, limit: int
+    ) -> Mapping[str, Tail]:
+        """What was known of many cases when a run was made, by one question: at most ``limit`` records of each.
+
+        ``wanted`` are the keys, each with its ``comparable``. Records made after ``created`` and those of ``run_id``
+        itself are left out; a key without any has no tail.
         """
         ...
 

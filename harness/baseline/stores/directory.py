@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace as replaced
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from harness.baseline.naming import name_problem
 from harness.baseline.stores.base import (
     WAIT_S,
     Say,
+    Tail,
     changed_meanwhile,
     check_name,
     differs_by_case,
@@ -21,6 +22,7 @@ from harness.baseline.stores.base import (
 )
 from harness.baseline.stores.history_folder import HistoryFolder
 from harness.baseline.stores.locking import locked
+from harness.baseline.stores.record_codec import created_us
 from harness.baseline.stores.whole_file import (
     not_a_folder,
     reason_of,
@@ -143,6 +145,22 @@ class DirectoryStore:
             if key in (None, record.key) and comparable in (None, record.comparable)
         ]
         return tuple(found if limit is None else found[max(0, len(found) - limit) :])
+
+    def tails(
+        self, wanted: Mapping[str, Collection[str]], *, run_id: str, created: str, limit: int
+    ) -> Mapping[str, Tail]:
+        """See ``Store.tails``. Reads all files once."""
+        self._refuse_a_file()
+        until = created_us(created)
+        found: dict[str, list[HistoryRecord]] = {}
+        for record in self._history.records():
+            compares = record.comparable in wanted.get(record.key, ())
+            if compares and record.run_id != run_id and created_us(record.created) <= until:
+                found.setdefault(record.key, []).append(record)
+        return {
+            key: Tail(records=tuple(several[-limit:]), earlier=max(0, len(several) - limit))
+            for key, several in found.items()
+        }
 
     def sample(self, run_id: str, key: str) -> Sample | None:
         """See ``Store.sample``."""

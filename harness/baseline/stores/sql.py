@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
 from operator import itemgetter
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.baseline.codec import decode, encode
 from harness.baseline.stores.base import (
+    Tail,
     changed_meanwhile,
     check_name,
     differs_by_case,
@@ -159,6 +160,24 @@ class SqlStore:
             ]
         return tuple(record for *_, record in sorted(read, key=itemgetter(0, 1, 2)))
 
+    def tails(
+        self, wanted: Mapping[str, Collection[str]], *, run_id: str, created: str, limit: int
+    ) -> Mapping[str, Tail]:
+        """See ``Store.tails``: one query, which numbers the records of each key from the newest on."""
+        pairs = [(key, comparable) for key, several in wanted.items() for comparable in several]
+        with self._database.read() as connection, collection_paused():
+            if connection is None or not pairs:
+                return {}
+            rows = connection.execute(_newest(pairs, run_id, created_us(created), limit)).all()
+            found: dict[str, list[HistoryRecord]] = {}
+            for record in _records([row[:-1] for row in rows], source=self.where):
+                found.setdefault(record.key, []).append(record)
+        total = {row.key: row.total for row in rows}
+        return {
+            key: Tail(records=tuple(several), earlier=total[key] - len(several))
+            for key, several in found.items()
+        }
+
     def sample(self, run_id: str, key: str) -> Sample | None:
         """See ``Store.sample``."""
         named = (SAMPLES.c.run_id == run_id) & (SAMPLES.c.key == key)
@@ -181,13 +200,40 @@ class SqlStore:
         return f"{self.where}, baseline {name!r}"
 
 
-def _content_of(name: str) -> sa.Select[tuple[str]]:
+def _content_of(name: str) -> sa.Select[str]:
     return sa.select(BASELINES.c.content).where(BASELINES.c.name == name)
 
 
 def _insert(connection: sa.Connection) -> Any:
     """The dialect's own insert, which knows ``ON CONFLICT``."""
     return postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+
+
+def _newest(
+    pairs: Sequence[tuple[str, str]], run_id: str, until_us: int, limit: int
+) -> sa.Select[Any]:
+    """The newest records of each key, oldest first, each with the ``total`` of its key."""
+    newest_first = [column.desc() for column in _ORDER]
+    ranked = (
+        sa.select(
+            HISTORY.c.run_id,
+            HISTORY.c.key,
+            sa.func.row_number()
+            .over(partition_by=HISTORY.c.key, order_by=newest_first)
+            .label("age"),
+            sa.func.count().over(partition_by=HISTORY.c.key).label("total"),
+        )
+        .where(sa.tuple_(HISTORY.c.key, HISTORY.c.comparable).in_(pairs))
+        .where(HISTORY.c.created_us <= until_us, HISTORY.c.run_id != run_id)
+        .subquery()
+    )
+    named = (ranked.c.run_id == HISTORY.c.run_id) & (ranked.c.key == HISTORY.c.key)
+    return (
+        sa.select(*_COLUMNS, ranked.c.total)
+        .join(ranked, named)
+        .where(ranked.c.age <= limit)
+        .order_by(*_ORDER)
+    )
 
 
 def _row(record: HistoryRecord) -> dict[str, Any]:

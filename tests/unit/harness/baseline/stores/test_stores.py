@@ -233,6 +233,32 @@ def test_history_is_narrowed_by_key_and_comparable_and_cut_to_the_newest(place) 
                 assert store.history(key=key, comparable=comparable, limit=limit) == cut
 
 
+def test_the_tails_of_many_cases_are_what_was_known_when_a_run_was_made(place) -> None:
+    several = [
+        a_history_record(
+            f"run-{number}",
+            key,
+            comparable=comparable,
+            created=f"2026-01-{1 + number:02}T12:00:00Z",
+        )
+        for number in range(9)
+        for key, comparable in (("a", "x"), ("b", "x" if number % 2 else "y"), ("c", "z"))
+    ]
+    store: Store = place.store
+    wanted = {"a": {"x"}, "b": {"x", "y"}, "c": {"x"}, "d": {"x"}}
+    moment = "2026-01-08T12:00:00+00:00"
+    assert store.tails(wanted, run_id="run-7", created=moment, limit=3) == {}
+    store.append(several)
+    found = store.tails(wanted, run_id="run-7", created=moment, limit=3)
+    assert set(found) == {"a", "b"}
+    for key in found:
+        mine = [one for one in several if one.key == key]
+        assert found[key].records == tuple(mine[4:7])
+        assert found[key].earlier == 4
+    assert store.tails({"b": {"y"}}, run_id="x", created=moment, limit=99)["b"].earlier == 0
+    assert store.tails({}, run_id="x", created=moment, limit=3) == {}
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
