@@ -139,7 +139,8 @@ class Run:
     one. ``baseline`` is the stored baseline it was held against, or in words what it was ``paired_with`` in a
     comparison: there the peer of every sample is that, and no frozen copy. ``notes`` are facts a reader should know that are no findings. ``copy_bandwidth`` was measured around the
     timing, ``matmul_rate`` beside it, ``self_checks`` are those stored for this machine. ``baseline_environment`` is where
-    the baseline was saved, ``history`` what a store knew of the cases before.
+    the baseline was saved, ``history`` what a store knew of the cases before, ``training`` what programs
+    recorded that were run by themselves.
     """
 
     run_id: str
@@ -159,6 +160,7 @@ class Run:
     self_checks: tuple[SelfCheck, ...] = ()
     baseline_environment: Environment | None = None
     history: tuple[CaseHistory, ...] = ()
+    training: tuple[Training, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property

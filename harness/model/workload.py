@@ -88,8 +88,12 @@ class Workload(Protocol):
     whose control is not caught is inconclusive.
 
     A case may have ``peer(inputs, region)``: a frozen implementation timed in the same rounds, so that a
-    slow machine is told from slow code. It may have ``margin``, a fraction between 0 and 1: the slowdown against a
-    stored baseline that is too much for it.
+    slow machine is told from slow code. It may have ``training(inputs)``, called once on host arrays after the
+    checks: a mapping with the fields of ``harness.model.training.Training``, shown in the report and never judged. It may
+    have ``margin``, a fraction between 0 and 1: the slowdown against a
+    stored baseline that is too much for it. It may have ``flops``, the floating-point operations of one call, finite
+    and above 0: what its place under the roofline is computed from. Count what the work needs, however it is done:
+    a multiply-add is two, every other operation on one number is one, an exponential, a maximum and a comparison too.
     """
 
     @property

@@ -10,16 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.numerics.float_format import FLOAT_FORMATS
+from harness.numerics.quotient import CHUNK_ENTRIES, Floats, Judged, Quotients, problem
 from harness.numerics.tolerance import Tolerance
 from harness.units import count_text
 
 __all__ = ["Comparison", "Mismatch", "Worst", "compare", "comparison_text"]
-
-_CHUNK_ENTRIES = 1 << 14
-"""Entries per pass: four float64 scratch rows (128 kB each), reused, stay in a core's L2 cache."""
-
-_Floats = npt.NDArray[np.float64]
 
 
 class _Kind(Enum):
@@ -85,14 +80,14 @@ def compare(observed: Any, expected: Any, tolerance: Tolerance) -> Comparison:
     about 3 ns per entry and 0.6 MB of scratch, plus a copy of an array that is not C-contiguous.
     """
     seen, truth = np.asarray(observed), np.asarray(expected)
-    problem = _problem(seen, truth, tolerance)
-    if problem is not None:
-        return Comparison(tolerance=tolerance, entries=seen.size, problem=problem)
-    tally = _Tally(tolerance, exact=_is_exact(seen) and _is_exact(truth), entries=seen.size)
+    obstacle = problem(seen, truth, tolerance)
+    if obstacle is not None:
+        return Comparison(tolerance=tolerance, entries=seen.size, problem=obstacle)
+    tally, quotients = _Tally(tolerance), Quotients(seen, truth, tolerance)
     flat_seen, flat_truth = seen.reshape(-1), truth.reshape(-1)
-    for start in range(0, seen.size, _CHUNK_ENTRIES):
-        part = slice(start, start + _CHUNK_ENTRIES)
-        tally.add(flat_seen[part], flat_truth[part], start)
+    for start in range(0, seen.size, CHUNK_ENTRIES):
+        part = slice(start, start + CHUNK_ENTRIES)
+        tally.add(quotients.of(flat_seen[part], flat_truth[part]), start)
     return tally.comparison(seen.shape)
 
 
@@ -121,79 +116,45 @@ def comparison_text(comparison: Comparison, *, output: str) -> str:
 class _Tally:
     """The running result over the chunks of one comparison."""
 
-    def __init__(self, tolerance: Tolerance, *, exact: bool, entries: int) -> None:
+    def __init__(self, tolerance: Tolerance) -> None:
         self._tolerance = tolerance
-        self._exact = exact
-        self._scratch = np.empty((4, min(entries, _CHUNK_ENTRIES)))
         self._finite = 0
         self._beyond = 0
         self._worst_ratio = 0.0
         self._worst: tuple[int, float, float, float] | None = None
         self._mismatches: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def add(self, seen: npt.NDArray[Any], truth: npt.NDArray[Any], start: int) -> None:
+    def add(self, judged: Judged, start: int) -> None:
         """Count one chunk whose first entry has the flat index ``start``."""
-        observed, expected, error, allowed = self._scratch[:, : seen.size]
-        np.copyto(observed, seen, casting="unsafe")
-        np.copyto(expected, truth, casting="unsafe")
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            np.abs(np.subtract(observed, expected, out=error), out=error)
-            np.multiply(np.abs(expected, out=allowed), self._tolerance.relative, out=allowed)
-            allowed += self._tolerance.absolute
-            if self._exact:  # integers beyond 2**53 may differ and still be the same float64
-                np.maximum(error, seen != truth, out=error)
-            ratio = error / allowed
-        if math.isfinite(ratio.max()):
+        ratio = judged.quotient
+        if judged.finite is None:
             self._finite += ratio.size
         else:
-            ratio = self._settle(observed, expected, error, allowed, start)
-        self._note_worst(ratio, observed, expected, allowed, start)
-
-    def _note_worst(
-        self, ratio: _Floats, observed: _Floats, expected: _Floats, allowed: _Floats, start: int
-    ) -> None:
+            self._finite += int(np.count_nonzero(judged.finite))
+            self._note_mismatches(judged, ~judged.finite & ~(ratio <= 1), start)
+            ratio = np.where(judged.finite, ratio, -1.0)
         worst = int(ratio.argmax())
         largest = float(ratio[worst])
         if largest > self._worst_ratio or (self._worst is None and largest >= 0):
             self._worst_ratio = largest
             self._worst = (
                 start + worst,
-                float(observed[worst]),
-                float(expected[worst]),
-                float(allowed[worst]),
+                float(judged.observed[worst]),
+                float(judged.expected[worst]),
+                float(judged.allowed[worst]),
             )
         if largest > 1:
             self._beyond += int(np.count_nonzero(ratio > 1))
 
-    def _settle(
-        self, observed: _Floats, expected: _Floats, error: _Floats, allowed: _Floats, start: int
-    ) -> _Floats:
-        """Sort out a chunk with non-finite entries or exact tolerances; returns ratios, -1 where not compared."""
-        finite = np.isfinite(observed) & np.isfinite(expected)
-        self._finite += int(np.count_nonzero(finite))
-        for seen_kind, seen_mask in _kinds(observed):
-            for true_kind, true_mask in _kinds(expected):
-                both = seen_mask & true_mask
-                if seen_kind is not true_kind and true_kind is _Kind.FINITE:
-                    both &= ~self._overflows(observed, expected, allowed)
-                if seen_kind is not true_kind and both.any():
+    def _note_mismatches(self, judged: Judged, wrong: npt.NDArray[np.bool_], start: int) -> None:
+        """Sort wrong entries that are not two numbers by the kinds of both sides."""
+        if not wrong.any():
+            return
+        for seen_kind, seen_mask in _kinds(judged.observed):
+            for true_kind, true_mask in _kinds(judged.expected):
+                both = wrong & seen_mask & true_mask
+                if both.any():
                     self._note(seen_kind, true_kind, both, start)
-        ratio = np.where(finite, 0.0, -1.0)
-        with np.errstate(divide="ignore", over="ignore"):
-            np.divide(error, allowed, out=ratio, where=finite & (error > 0) & (allowed < np.inf))
-        return ratio
-
-    def _overflows(
-        self, observed: _Floats, expected: _Floats, allowed: _Floats
-    ) -> npt.NDArray[np.bool_]:
-        """Where infinity is the right rounding of a value too large for the output's dtype."""
-        stored = FLOAT_FORMATS.get(self._tolerance.dtype or "")
-        threshold = math.nan if stored is None else stored.overflow_threshold  # nan: never reached
-        with np.errstate(over="ignore"):
-            too_large = np.abs(expected) + allowed >= threshold
-        same_sign = np.signbit(observed) == np.signbit(expected)
-        overflows: npt.NDArray[np.bool_] = np.isinf(observed) & same_sign & too_large
-        return overflows
 
     def _note(self, seen: _Kind, truth: _Kind, entries: npt.NDArray[np.bool_], start: int) -> None:
         key = (seen.value, truth.value)
@@ -222,26 +183,7 @@ class _Tally:
         )
 
 
-def _problem(seen: npt.NDArray[Any], truth: npt.NDArray[Any], tolerance: Tolerance) -> str | None:
-    """Why the two cannot be compared at all."""
-    for side, array in (("output", seen), ("oracle", truth)):
-        if not (_is_exact(array) or array.dtype.name in FLOAT_FORMATS):
-            return f"the {side} has dtype {array.dtype}, which is not compared; give real numbers"
-    if seen.shape != truth.shape:
-        return f"shape {seen.shape} where {truth.shape} was expected"
-    if tolerance.dtype is not None:
-        if seen.dtype.name != tolerance.dtype:
-            return f"dtype {seen.dtype} where {tolerance.dtype} was declared"
-    elif _is_exact(seen) and not _is_exact(truth):
-        return f"dtype {seen.dtype} where a floating-point dtype was expected"
-    return None
-
-
-def _is_exact(array: npt.NDArray[Any]) -> bool:
-    return array.dtype.kind in "biu"
-
-
-def _kinds(values: _Floats) -> list[tuple[_Kind, npt.NDArray[np.bool_]]]:
+def _kinds(values: Floats) -> list[tuple[_Kind, npt.NDArray[np.bool_]]]:
     return [
         (_Kind.NAN, np.isnan(values)),
         (_Kind.POSITIVE_INFINITY, np.isposinf(values)),

@@ -50,13 +50,19 @@ def select(names: Sequence[str]) -> tuple[Selection, ...]:
     """Workloads by ``NAME``, ``NAME/CASE`` (with ``*`` and ``?``) or ``module:attribute[/CASE]``.
 
     No name at all means every built-in workload. A workload named twice is run once with the cases of
-    both. Raises ``UsageError`` for unknown names and for patterns that match nothing; a workload that
-    breaks its contract is returned with its fault, so that the others still run.
+    both. Raises ``UsageError`` for unknown names, for patterns that match nothing and for two workloads of one name,
+    whose verdicts nobody could tell apart; a workload that breaks its contract is returned with its fault, so that the
+    others still run.
     """
     chosen: dict[str, Selection] = {}
     for name in names or tuple(BUILT_IN):
         found = _selection(name)
         known = chosen.get(found.name)
+        if known is not None and known.workload is not found.workload:
+            raise UsageError(
+                f"{known.target!r} and {found.target!r} are both named {found.name!r}, so their verdicts could not be "
+                "told apart; run one at a time, or give one another name"
+            )
         cases = {case.name: case for case in (*(known.cases if known else ()), *found.cases)}
         whole = found.whole or (known is not None and known.whole)
         chosen[found.name] = replace(found, cases=tuple(cases.values()), whole=whole)

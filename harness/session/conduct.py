@@ -16,6 +16,7 @@ from harness.model.workload import Case
 from harness.session.bandwidth import BandwidthMeter
 from harness.session.catalogue import Selection
 from harness.session.foreign import foreign
+from harness.session.matmul import MatmulMeter
 from harness.session.record import Listener, Plan, PlannedWorkload, Progress, Record, Terms
 from harness.session.verify import OnFault, Settings, faulty, verify_case
 
@@ -92,8 +93,8 @@ def run_cases(
 ) -> None:
     """Run every case but those ``done`` (``workload/case``), telling ``listener`` how it goes."""
     jobs = [job for job in _jobs(selections) if job.key not in done]
-    meter = _meter(jobs, devices, settings)
-    _measure(meter, listener)
+    roofs = _roofs(jobs, devices, settings)
+    _measure(roofs, listener)
     for job in jobs:
         listener.begun(job.key if job.case is not None else job.selection.name)
         if job.case is None:
@@ -109,7 +110,7 @@ def run_cases(
             on_stage=listener.stage,
         )
         listener.found(verdict)
-    _measure(meter, listener)
+    _measure(roofs, listener)
 
 
 _NO_CASE = "-"
@@ -138,12 +139,15 @@ def _ignore(error: Exception) -> None:
     """The result says it all."""
 
 
-def _meter(jobs: Collection[_Job], devices: Devices, settings: Settings) -> BandwidthMeter | None:
-    """What measures the copy bandwidth around the timing; ``None`` where nothing will be timed."""
+_Roofs = tuple[BandwidthMeter, MatmulMeter]
+
+
+def _roofs(jobs: Collection[_Job], devices: Devices, settings: Settings) -> _Roofs | None:
+    """What measures how fast the device copies and multiplies; ``None`` where nothing will be timed."""
     if devices.timing is None or not settings.benchmark:
         return None
     timed = any(job.case is not None and _to_be_timed(job.case) for job in jobs)
-    return BandwidthMeter(devices.timing) if timed else None
+    return (BandwidthMeter(devices.timing), MatmulMeter(devices.timing)) if timed else None
 
 
 def _to_be_timed(case: Case) -> bool:
@@ -154,9 +158,12 @@ def _to_be_timed(case: Case) -> bool:
         return False
 
 
-def _measure(meter: BandwidthMeter | None, listener: Listener) -> None:
-    if meter is None:
+def _measure(roofs: _Roofs | None, listener: Listener) -> None:
+    if roofs is None:
         return
-    listener.doing("measuring the copy bandwidth")
-    meter.measure()
-    listener.measured(meter.result, meter.problem)
+    copy, matmul = roofs
+    listener.doing("measuring how fast the device copies and multiplies")
+    copy.measure()
+    matmul.measure()
+    problems = [problem for problem in (copy.problem, matmul.problem) if problem]
+    listener.measured(copy.result, matmul.result, problems)

@@ -26,7 +26,7 @@ class Declared:
     """The declarations of one case, each of the right kind.
 
     ``throughput`` and ``peer`` are those of a timed case, ``margin`` the slowdown that is too much for it, as a
-    fraction. ``tolerances`` is keyed by output.
+    fraction, ``flops`` the floating-point operations of a call. ``tolerances`` is keyed by output.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Declared:
     throughput: Throughput | None
     peer: Peer | None
     margin: float | None = None
+    flops: float | None = None
 
     def tolerance(self, output: str) -> Tolerance:
         """That of one output; ``WorkloadError`` when none was declared."""
@@ -63,6 +64,7 @@ def declared_by(case: Case) -> Declared:
         throughput = case.throughput if timed else None
         peer = getattr(case, "peer", None)
         margin = getattr(case, "margin", None)
+        flops = getattr(case, "flops", None)
     if gradients and not isinstance(loss, str):
         raise WorkloadError(
             f"{name}: gradients are declared but loss is {loss!r}; name the loss output"
@@ -81,6 +83,7 @@ def declared_by(case: Case) -> Declared:
         throughput=_throughput(name, throughput) if timed else None,
         peer=peer if callable(peer) else None,
         margin=_margin(name, margin),
+        flops=_flops(name, flops),
     )
 
 
@@ -122,4 +125,17 @@ def _margin(case: str, declared: object) -> float | None:
     raise WorkloadError(
         f"{case}: margin is {declared!r}; give the slowdown that is too much as a fraction between 0 and 1, "
         "such as 0.02 for 2 %"
+    )
+
+
+def _flops(case: str, declared: object) -> float | None:
+    match declared:
+        case None:
+            return None
+        case bool():
+            pass  # to Python a number, here a mistake
+        case Real() if 0 < float(declared) < math.inf:
+            return float(declared)
+    raise WorkloadError(
+        f"{case}: flops is {declared!r}; give the floating-point operations of one call as a finite number above 0"
     )

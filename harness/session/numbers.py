@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from harness.devices.base import Device
 from harness.errors import WorkloadError
+from harness.model.error_map import ErrorMap
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.model.workload import Case
 from harness.numerics.compare import Comparison, compare, comparison_text
+from harness.numerics.error_map import error_map
 from harness.session.declared import Declared
 from harness.session.foreign import foreign
 from harness.session.observe import HostArrays, Observation
 
 __all__ = [
+    "Values",
     "check_inputs",
     "check_placement",
     "check_values",
     "compare_outputs",
+    "error_maps",
     "expected_outputs",
+    "judge_values",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One output of one call, and how it compares with its truth."""
+
+    output: np.ndarray[Any, Any]
+    comparison: Comparison
+
+    @property
+    def wrong(self) -> int:
+        """Entries that do not agree."""
+        others = sum(mismatch.count for mismatch in self.comparison.mismatches)
+        return self.comparison.beyond + others
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What the outputs of all calls show: the result of the check, and of each output the call that came out worst."""
+
+    check: CheckResult
+    worst: Mapping[str, Compared]
 
 
 def expected_outputs(case: Case, inputs: HostArrays) -> HostArrays:
@@ -68,14 +96,55 @@ def check_values(
     declared: Declared, seen: Observation, expected: HostArrays, *, device: Device
 ) -> CheckResult:
     """Every output of every call against the float64 oracle, within the tolerance the case declares."""
+    return judge_values(declared, seen, expected, device=device).check
+
+
+def judge_values(
+    declared: Declared, seen: Observation, expected: HostArrays, *, device: Device
+) -> Values:
+    """As ``check_values``, with what was compared."""
     if not expected:
-        return _values(device, Outcome.INCONCLUSIVE, "the oracle gives no output to compare", ())
-    if len(seen.results) == 1:
-        return _compared(declared, seen.results[0], expected, device)
-    judged = [_compared(declared, outputs, expected, device) for outputs in seen.results]
-    worst = max(judged, key=lambda result: result.outcome.severity)
-    differing = f"{len(judged)} different results in {seen.calls} calls"
-    return replace(worst, details=(*worst.details, differing))
+        text = "the oracle gives no output to compare"
+        return Values(_values(device, Outcome.INCONCLUSIVE, text, ()), {})
+    worst: dict[str, Compared] = {}
+    judged = []
+    for outputs in seen.results:
+        missing = next((name for name in expected if name not in outputs), None)
+        if missing is not None:
+            text = f"run() returned no output {missing!r}, which the oracle gives"
+            judged.append(_values(device, Outcome.FAILED, text, ()))
+            continue
+        comparisons = compare_outputs(declared, outputs, expected)
+        judged.append(_compared(comparisons, outputs, device))
+        for name, comparison in comparisons.items():
+            found = Compared(outputs[name], comparison)
+            worst[name] = max(worst.get(name, found), found, key=_badness)
+    check = max(judged, key=lambda result: result.outcome.severity)
+    if len(judged) > 1:
+        differing = f"{len(judged)} different results in {seen.calls} calls"
+        check = replace(check, details=(*check.details, differing))
+    return Values(check, worst)
+
+
+def error_maps(
+    declared: Declared, values: Values, expected: HostArrays, *, known: Iterable[ErrorMap] = ()
+) -> tuple[ErrorMap, ...]:
+    """Where the outputs stand against their tolerances; a ``known`` map stays unless these values are worse.
+
+    Two devices that give the same bits so cost one map, and a map costs about what the comparison did.
+    """
+    maps = {each.output: each for each in known}
+    for name, found in values.worst.items():
+        before = maps.get(name)
+        if before is not None and _badness(found) <= (before.wrong, before.worst):
+            continue
+        new = error_map(found.output, expected[name], declared.tolerance(name), output=name)
+        maps |= {name: new} if new is not None else {}
+    return tuple(maps.values())
+
+
+def _badness(found: Compared) -> tuple[int, float]:
+    return found.wrong, found.comparison.worst_ratio
 
 
 def check_inputs(seen: Observation, inputs: HostArrays, device: Device) -> CheckResult:
@@ -107,13 +176,8 @@ def compare_outputs(
 
 
 def _compared(
-    declared: Declared, outputs: HostArrays, expected: HostArrays, device: Device
+    comparisons: Mapping[str, Comparison], outputs: HostArrays, device: Device
 ) -> CheckResult:
-    missing = [name for name in expected if name not in outputs]
-    if missing:
-        text = f"run() returned no output {missing[0]!r}, which the oracle gives"
-        return _values(device, Outcome.FAILED, text, ())
-    comparisons = compare_outputs(declared, outputs, expected)
     details = tuple(f"{name}: {each.tolerance.because}" for name, each in comparisons.items())
     wrong = [
         comparison_text(comparison, output=name)
@@ -122,7 +186,7 @@ def _compared(
     ]
     if wrong:
         return _values(device, Outcome.FAILED, "; ".join(wrong), details)
-    unjudged = [name for name in outputs if name not in expected]
+    unjudged = [name for name in outputs if name not in comparisons]
     if unjudged:
         text = f"the oracle gives no output {unjudged[0]!r}, so it was not compared"
         return _values(device, Outcome.INCONCLUSIVE, text, details)

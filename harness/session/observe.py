@@ -20,6 +20,7 @@ from harness.model.traffic import traffic_lines
 from harness.model.verdict import CheckResult, TrafficRecord
 from harness.model.workload import Case, Region
 from harness.session.foreign import foreign
+from harness.session.timeline import timeline_of
 
 __all__ = [
     "Observation",
@@ -166,6 +167,7 @@ def traffic_record(
         first_call=region_counts(observation.cold),
         limits=budget.regions,
         lines=traffic_lines(last.events),
+        timeline=timeline_of(last),
     )
 
 

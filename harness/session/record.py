@@ -12,6 +12,7 @@ import harness
 from harness.baseline.diff import Policy, compare_run
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.model.baseline import Baseline
+from harness.model.conditions import MatmulRate
 from harness.model.environment import Environment
 from harness.model.measurement import CopyBandwidth
 from harness.model.outcome import Outcome
@@ -96,8 +97,10 @@ class Listener(Protocol):
         """The case is done."""
         ...
 
-    def measured(self, copy: CopyBandwidth | None, problem: str) -> None:
-        """How fast the timing device copies, or why that is not known."""
+    def measured(
+        self, copy: CopyBandwidth | None, matmul: MatmulRate | None, problems: Sequence[str]
+    ) -> None:
+        """How fast the timing device copies and multiplies, and why what is missing is not known."""
         ...
 
 
@@ -111,7 +114,8 @@ class Record:
         self._started = datetime.now(UTC)
         self._clock = time.perf_counter()
         self._copy: CopyBandwidth | None = None
-        self._unmeasured = ""
+        self._matmul: MatmulRate | None = None
+        self._unmeasured: Sequence[str] = ()
         self.plan: Plan | None = None
         self.verdicts: list[Verdict] = []
         self.partial: Verdict | None = None
@@ -149,9 +153,11 @@ class Record:
         self.partial = None
         self.verdicts.append(verdict)
 
-    def measured(self, copy: CopyBandwidth | None, problem: str) -> None:
+    def measured(
+        self, copy: CopyBandwidth | None, matmul: MatmulRate | None, problems: Sequence[str]
+    ) -> None:
         """The newest counts."""
-        self._copy, self._unmeasured = copy, problem
+        self._copy, self._matmul, self._unmeasured = copy, matmul, problems
 
     def run(self, terms: Terms, *, interrupted: bool = False) -> Run:
         """Everything so far, compared with the baseline; ``RuntimeError`` before there is a plan."""
@@ -161,7 +167,6 @@ class Record:
         environment = plan.environment
         if copy is not None:
             environment = replace(environment, soft={**environment.soft, **soft_fact(copy)})
-        unmeasured = (self._unmeasured,) if self._unmeasured else ()
         run = Run(
             run_id=self._started.strftime("%Y%m%dT%H%M%S")
             + f"{self._started.microsecond // 1000:03d}Z",
@@ -173,8 +178,9 @@ class Record:
             verdicts=tuple(with_rates(verdict, copy) for verdict in self.verdicts),
             checks=(self._interrupted(),) if interrupted else (),
             baseline=terms.baseline.name if terms.baseline else None,
-            notes=(*plan.notes, *_first_calls(self.verdicts), *unmeasured),
+            notes=(*plan.notes, *_first_calls(self.verdicts), *self._unmeasured),
             copy_bandwidth=copy,
+            matmul_rate=self._matmul,
         )
         run = _compared(run, terms, plan.workloads)
         return replace(run, duration_s=time.perf_counter() - self._clock)
@@ -221,6 +227,7 @@ def _compared(run: Run, terms: Terms, workloads: Sequence[PlannedWorkload]) -> R
         verdicts=tuple(verdicts),
         checks=(*run.checks, *comparison.run),
         notes=(*run.notes, *notes),
+        baseline_environment=terms.baseline.environment,
     )
 
 

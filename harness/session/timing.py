@@ -11,7 +11,9 @@ import numpy as np
 from harness.benchmark.runner import measure
 from harness.benchmark.stopping import StoppingRule
 from harness.devices.base import Device
+from harness.environment.condition_samples import condition_samples
 from harness.environment.gpu_monitor import GpuMonitor
+from harness.model.conditions import ConditionSample
 from harness.model.measurement import Estimate, Sample
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
@@ -28,11 +30,12 @@ __all__ = ["Timing", "time_case"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Raw timings, their median, and what the GPU's own sensors say about the conditions meanwhile."""
+    """Raw timings, their median, and what the GPU's own sensors say meanwhile: as checks, and as ``readings``."""
 
     sample: Sample
     call_time: Estimate
     conditions: tuple[CheckResult, ...] = ()
+    readings: tuple[ConditionSample, ...] = ()
 
 
 def time_case(
@@ -69,6 +72,7 @@ def time_case(
         sample=sample,
         call_time=median_interval(sample.call_ns),
         conditions=tuple(result for result in conditions if result is not None),
+        readings=condition_samples(monitor.samples) if monitor is not None else (),
     )
 
 

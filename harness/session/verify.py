@@ -14,7 +14,9 @@ from harness.devices.cuda_faults import DeviceFaultError
 from harness.devices.registry import Devices
 from harness.errors import UnavailableError, WorkloadError
 from harness.model.budget import Budget
+from harness.model.error_map import ErrorMap
 from harness.model.outcome import Outcome
+from harness.model.training import Training
 from harness.model.verdict import CheckResult, TrafficRecord, Verdict
 from harness.model.workload import Case
 from harness.session.catalogue import Selection
@@ -25,8 +27,9 @@ from harness.session.gradients import check_gradients
 from harness.session.numbers import (
     check_inputs,
     check_placement,
-    check_values,
+    error_maps,
     expected_outputs,
+    judge_values,
 )
 from harness.session.observe import (
     HostArrays,
@@ -36,6 +39,7 @@ from harness.session.observe import (
     traffic_record,
 )
 from harness.session.timing import Timing, time_case
+from harness.session.training import training_offered
 from harness.session.witness import check_witness
 
 __all__ = ["FIRST_CALL", "OnFault", "OnPart", "OnStage", "Settings", "faulty", "verify_case"]
@@ -93,6 +97,8 @@ def verify_case(
         subject = _subject(selection, case, findings.declared, settings)
         on_part(findings.verdict(selection, case, devices))
         _watch(findings, subject, devices.traffic)
+        on_stage("training")
+        findings.training = training_offered(case, subject.inputs)
         if devices.timing is not None:
             on_part(findings.verdict(selection, case, devices))
             _time(findings, subject, devices)
@@ -120,6 +126,8 @@ class _Findings:
     traffic: TrafficRecord | None = None
     controls: list[TrafficRecord] = field(default_factory=list)
     timing: Timing | None = None
+    errors: tuple[ErrorMap, ...] = ()
+    training: Training | None = None
     stage: OnStage = _ignore
 
     def verdict(self, selection: Selection, case: Case, devices: Devices) -> Verdict:
@@ -134,10 +142,14 @@ class _Findings:
             timing_device=devices.timing.name if devices.timing is not None else "",
             traffic=self.traffic,
             controls=tuple(self.controls),
+            training=self.training,
             sample=timing.sample if timing is not None else None,
             call_time=timing.call_time if timing is not None else None,
             throughput=declared.throughput if declared is not None else None,
             margin=declared.margin if declared is not None else None,
+            flops_per_call=declared.flops if declared is not None else None,
+            errors=self.errors,
+            conditions=timing.readings if timing is not None else (),
         )
 
 
@@ -179,8 +191,7 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
     findings.checks.extend(_with_second_view(traffic, second))
     findings.traffic = traffic_record(declared.name, device, seen, declared.budget)
     findings.checks.append(check_placement(seen, device))
-    findings.checks.append(check_values(declared, seen, subject.expected, device=device))
-    findings.checks.append(check_inputs(seen, inputs, device))
+    _judge(findings, subject, seen, device)
     findings.stage("checking gradients")
     gradients = check_gradients(
         case, declared, inputs, seen.results[0], seed=subject.settings.seed, device=device.name
@@ -194,6 +205,15 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
         )
         findings.checks.extend(results)
         findings.controls.extend(records)
+
+
+def _judge(findings: _Findings, subject: _Subject, seen: Observation, device: Device) -> None:
+    """Are the outputs right, where are they not, and are the inputs as they were."""
+    declared, expected = subject.declared, subject.expected
+    values = judge_values(declared, seen, expected, device=device)
+    findings.checks.append(values.check)
+    findings.errors = error_maps(declared, values, expected, known=findings.errors)
+    findings.checks.append(check_inputs(seen, subject.inputs, device))
 
 
 def _with_second_view(traffic: CheckResult, second: CheckResult | None) -> list[CheckResult]:
@@ -213,8 +233,7 @@ def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
     if device is not devices.traffic:
         findings.stage(f"checking values on {device.name}")
         seen = observe(case, subject.inputs, device, repeats=1)
-        findings.checks.append(check_values(declared, seen, subject.expected, device=device))
-        findings.checks.append(check_inputs(seen, subject.inputs, device))
+        _judge(findings, subject, seen, device)
     if subject.settings.benchmark and declared.timed:
         findings.stage("timing")
         findings.timing = time_case(

@@ -47,7 +47,8 @@ class ApiRecord:
 class CopyRecord:
     """One record of a copy, peer to peer included; ``count`` copies share its ``size_bytes``.
 
-    ``correlations`` are the calls it belongs to: the driver's, and the runtime's where the record has it.
+    ``start`` and ``end`` are those of the device's work, of all copies of a batch together. ``correlations`` are the
+    calls it belongs to: the driver's, and the runtime's where the record has it.
     """
 
     copy_kind: int
@@ -57,6 +58,7 @@ class CopyRecord:
     size_bytes: int
     count: int
     start: int
+    end: int
     stream: int
     correlations: tuple[int, ...]
     in_graph: bool
@@ -68,6 +70,7 @@ class MemsetRecord:
 
     size_bytes: int
     start: int
+    end: int
     stream: int
     correlations: tuple[int, ...]
 
@@ -78,6 +81,7 @@ class KernelRecord:
 
     name: str
     start: int
+    end: int
     stream: int
     correlations: tuple[int, ...]
 
@@ -181,6 +185,7 @@ def _copy(record: Any) -> CopyRecord:
         # 1 before batches existed, and 0 in a record that leaves the field out.
         count=max(1, int(getattr(record, "copy_count", 1))),
         start=int(record.start),
+        end=int(record.end),
         stream=int(record.stream_id),
         correlations=_correlations(record),
         in_graph=bool(int(record.graph_node_id)),
@@ -191,6 +196,7 @@ def _memset(record: Any) -> MemsetRecord:
     return MemsetRecord(
         size_bytes=int(record.bytes),
         start=int(record.start),
+        end=int(record.end),
         stream=int(record.stream_id),
         correlations=_correlations(record),
     )
@@ -200,6 +206,7 @@ def _kernel(record: Any) -> KernelRecord:
     return KernelRecord(
         name=str(record.name or "a kernel without a name"),
         start=int(record.start),
+        end=int(record.end),
         stream=int(record.stream_id),
         correlations=_correlations(record),
     )

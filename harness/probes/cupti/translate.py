@@ -140,6 +140,7 @@ def _origin(launch: Launch, gathered: Gathered) -> Origin:
         site=site,
         start_ns=record.start - gathered.start_ns,
         host_ns=record.end - record.start,
+        zero_ns=gathered.start_ns,
     )
 
 
@@ -151,6 +152,7 @@ def _own_origin(record: Work | MigrationRecord, gathered: Gathered) -> Origin:
         site=None,
         start_ns=max(0, record.start - gathered.start_ns),
         host_ns=None,
+        zero_ns=gathered.start_ns,
     )
 
 

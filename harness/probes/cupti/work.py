@@ -39,13 +39,17 @@ Work = CopyRecord | MemsetRecord | KernelRecord | SyncRecord | MemoryRecord | Ho
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where an event comes from: the outermost call, its line, its regions, its time since the start."""
+    """Where an event comes from: the outermost call, its line, its regions, its time since the start.
+
+    ``zero_ns`` is that start on CUPTI's clock, in which the device's own times are.
+    """
 
     api: str
     regions: tuple[str, ...]
     site: Site | None
     start_ns: int
     host_ns: int | None
+    zero_ns: int
 
     def of(self, *, api: str = "", stream: int = 0) -> dict[str, Any]:
         """The fields every event has."""
@@ -56,6 +60,15 @@ class Origin:
             "stream": stream,
             "start_ns": self.start_ns,
             "host_ns": self.host_ns,
+        }
+
+    def worked(self, record: CopyRecord | MemsetRecord | KernelRecord) -> dict[str, Any]:
+        """When and how long the device was at it; nothing where CUPTI took no times, which it writes as 0."""
+        if not (record.start and record.end):
+            return {}
+        return {
+            "device_start_ns": record.start - self.zero_ns,
+            "device_ns": record.end - record.start,
         }
 
 
@@ -117,10 +130,13 @@ def _work_events(
         case MemsetRecord():
             yield Memset(
                 **origin.of(api=origin.api or "a fill", stream=record.stream),
+                **origin.worked(record),
                 size_bytes=record.size_bytes,
             )
         case KernelRecord():
-            yield Kernel(**origin.of(api=record.name, stream=record.stream))
+            yield Kernel(
+                **origin.of(api=record.name, stream=record.stream), **origin.worked(record)
+            )
         case MemoryRecord():
             if record.operation == ActivityMemoryOperationType.ALLOCATION:
                 yield Allocation(
@@ -147,6 +163,7 @@ def _transfers(
     for size_bytes in sizes_of(record):
         yield Transfer(
             **origin.of(api=origin.api or "a copy outside any recorded call", stream=record.stream),
+            **origin.worked(record),
             direction=direction,
             size_bytes=size_bytes,
             source=source,

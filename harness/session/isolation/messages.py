@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from harness.model.conditions import MatmulRate
 from harness.model.measurement import CopyBandwidth
 from harness.model.verdict import Verdict
 from harness.session.record import Plan
@@ -83,10 +84,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The copy bandwidth of the timing device, or why it is not known."""
+    """How fast the timing device copies and multiplies, and why what is missing is not known."""
 
     copy: CopyBandwidth | None
-    problem: str
+    matmul: MatmulRate | None
+    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

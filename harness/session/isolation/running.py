@@ -88,7 +88,7 @@ class _Account:
             case Found():
                 record.found(message.verdict)
             case Measured():
-                record.measured(message.copy, message.problem)
+                record.measured(message.copy, message.matmul, message.problems)
 
     def lost_case(self, ending: Ending) -> None:
         """What was found before the end, and the end."""

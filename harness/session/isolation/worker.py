@@ -7,7 +7,7 @@ import faulthandler
 import os
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +15,7 @@ from typing import Protocol
 from harness.devices.cuda_faults import fault_of
 from harness.devices.registry import choose_devices
 from harness.errors import HarnessError
+from harness.model.conditions import MatmulRate
 from harness.model.measurement import CopyBandwidth
 from harness.model.verdict import Verdict
 from harness.session.catalogue import Selection, select
@@ -243,9 +244,11 @@ class Teller:
         if done:
             self._rest()
 
-    def measured(self, copy: CopyBandwidth | None, problem: str) -> None:
-        """The copy bandwidth is known, or why not."""
-        self.tell(Measured(copy, problem))
+    def measured(
+        self, copy: CopyBandwidth | None, matmul: MatmulRate | None, problems: Sequence[str]
+    ) -> None:
+        """The roofs of the timing device are known, or why not."""
+        self.tell(Measured(copy, matmul, tuple(problems)))
 
     def fault(self, error: BaseException) -> None:
         """What a workload raised: shown if wanted, and looked at for what it did to the device."""

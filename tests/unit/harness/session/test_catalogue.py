@@ -118,3 +118,12 @@ def test_a_module_that_leaves_the_process_on_import_is_a_fault(tmp_path, monkeyp
     monkeypatch.syspath_prepend(tmp_path)
     (selection,) = select(["leaves_on_import:W"])
     assert "raised SystemExit" in selection.fault
+
+
+def test_two_workloads_of_one_name_are_refused_since_one_would_hide_the_other(module):
+    module.ONE, module.OTHER = Toy(), Toy()
+    with pytest.raises(
+        UsageError, match=r":ONE' and '.*:OTHER' are both named 'toys'.*one at a time"
+    ):
+        select([f"{module.__name__}:ONE", f"{module.__name__}:OTHER"])
+    assert len(select([f"{module.__name__}:ONE", f"{module.__name__}:ONE"])) == 1

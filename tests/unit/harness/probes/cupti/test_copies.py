@@ -30,6 +30,7 @@ def a_copy(kind=Copy.DTOH, source=Memory.DEVICE, destination=Memory.PAGEABLE, **
         "size_bytes": 4,
         "count": 1,
         "start": 1,
+        "end": 2,
         "stream": 7,
         "correlations": (1,),
         "in_graph": False,

@@ -9,7 +9,7 @@ from harness.probes.cupti.migrations import migration_events
 from harness.probes.cupti.records import MigrationRecord
 from harness.probes.cupti.work import Origin
 
-ORIGIN = Origin(api="", regions=("forward",), site=None, start_ns=5, host_ns=None)
+ORIGIN = Origin(api="", regions=("forward",), site=None, start_ns=5, host_ns=None, zero_ns=0)
 
 
 def migrate(*counters):

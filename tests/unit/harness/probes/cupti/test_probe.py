@@ -481,6 +481,25 @@ def test_what_fails_while_closing_is_a_doubt_and_the_rest_is_closed(cupti, fake,
     assert (fake.enabled, fake._callback) == (set(), None)
 
 
+# --- times ----------------------------------------------------------------------------------------------
+
+
+def test_calls_and_work_are_timed_on_one_clock_that_starts_with_the_recording(fake, probe):
+    def step():
+        fake.launch()
+        fake.copy_to_host()
+
+    for _ in range(2):
+        kernel, copy, wait = record(probe, step).events
+        for event in (kernel, copy):
+            assert 0 < event.start_ns < event.device_start_ns
+            assert event.device_start_ns + event.device_ns < event.start_ns + event.host_ns
+        assert kernel.start_ns + kernel.host_ns < copy.start_ns
+        assert copy.start_ns + copy.host_ns < wait.start_ns
+        assert wait.host_ns > 0
+        assert (wait.device_start_ns, wait.device_ns) == (None, None)
+
+
 # --- cupti-python 12 ------------------------------------------------------------------------------------
 
 

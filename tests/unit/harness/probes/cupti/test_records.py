@@ -97,6 +97,19 @@ def test_a_copy_is_read_field_by_field(make):
     assert not copy.in_graph
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind in ("MEMCPY", "MEMCPY2", "MEMSET", "KERNEL", "CONCURRENT_KERNEL", "CDP_KERNEL")
+        for name in (CLASSES[kind], *OLDER.get(kind, ()))
+    ],
+)
+def test_when_the_device_began_and_ended_is_read_from_every_record_of_its_work(make, kind, name):
+    work = read_record(make(name, kind=int(ActivityKind[kind]), start=11, end=31))
+    assert (work.start, work.end) == (11, 31)
+
+
 def test_a_copy_of_a_graph_says_so(make):
     assert read_record(make("ActivityMemcpy7", kind=1, graph_node_id=1 << 40)).in_graph
     assert read_record(make("ActivityMemcpyPtoP4", kind=22, graph_node_id=9)).in_graph

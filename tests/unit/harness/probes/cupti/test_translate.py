@@ -92,7 +92,7 @@ def tape():
 
 def copy(kind=2, source=3, destination=1, flags=1, size_bytes=4, count=1, in_graph=False):
     return lambda ids: CopyRecord(
-        kind, source, destination, flags, size_bytes, count, 5000, 7, ids, in_graph
+        kind, source, destination, flags, size_bytes, count, 5000, 5250, 7, ids, in_graph
     )
 
 
@@ -101,7 +101,7 @@ def wait(type=STREAM, stream=7):
 
 
 def kernel(name="cupy_add"):
-    return lambda ids: KernelRecord(name, 5000, 7, ids)
+    return lambda ids: KernelRecord(name, 5000, 5030, 7, ids)
 
 
 def memory(operation=1, kind=3, size_bytes=512):
@@ -121,6 +121,8 @@ def test_reading_an_array_is_one_pageable_copy_and_one_wait(tape):
         stream=7,
         start_ns=0,
         host_ns=90,
+        device_start_ns=4000,
+        device_ns=250,
         direction=Direction.DEVICE_TO_HOST,
         size_bytes=4,
         source=MemoryKind.DEVICE,
@@ -268,7 +270,7 @@ def test_a_host_function_of_a_graph_is_seen_when_the_graph_runs(tape):
 
 def test_kernels_fills_and_allocations_are_events(tape):
     tape.call("cuLaunchKernel", kernel())
-    tape.call("cudaMemsetAsync", lambda ids: MemsetRecord(64, 5000, 7, ids))
+    tape.call("cudaMemsetAsync", lambda ids: MemsetRecord(64, 5000, 5010, 7, ids))
     tape.call("cudaMalloc", memory())
     assert [type(event) for event in tape.events()] == [Kernel, Memset, Allocation]
     added, filled, allocated = tape.events()
@@ -290,6 +292,43 @@ def test_the_nodes_of_a_graph_are_events_of_its_launch(tape):
 
 
 # --- time, threads and regions --------------------------------------------------------------------------
+
+
+def test_the_device_has_its_own_times_on_the_clock_of_the_recording(tape):
+    tape.call("cuLaunchKernel", kernel())
+    tape.call("cudaMemsetAsync", lambda ids: MemsetRecord(64, 5000, 5010, 7, ids))
+    tape.call("cudaMemcpyAsync", copy())
+    times = [(event.device_start_ns, event.device_ns) for event in tape.events()]
+    assert times == [(4000, 30), (4000, 10), (4000, 250)]
+    assert [(event.start_ns, event.host_ns) for event in tape.events()] == [
+        (0, 90),
+        (100, 90),
+        (200, 90),
+    ]
+
+
+def test_times_that_cupti_could_not_take_are_unknown_and_not_zero(tape):
+    tape.call("cuLaunchKernel", lambda ids: KernelRecord("cupy_add", 0, 0, 7, ids))
+    (ran,) = tape.events()
+    assert (ran.start_ns, ran.host_ns) == (0, 90)
+    assert (ran.device_start_ns, ran.device_ns) == (None, None)
+
+
+def test_a_wait_and_an_allocation_are_the_hosts_alone(tape):
+    tape.call("cudaStreamSynchronize", wait())
+    tape.call("cudaMalloc", memory())
+    assert [event.device_ns for event in tape.events()] == [None, None]
+
+
+def test_the_copies_of_a_batch_share_the_time_the_device_took_for_it(tape):
+    tape.call("cudaMemcpyBatchAsync", copy(count=3, size_bytes=10))
+    assert [event.device_ns for event in tape.events()] == [250, 250, 250]
+
+
+def test_a_kernel_no_call_explains_has_the_devices_times_alone(tape):
+    tape.records.append(kernel()((99,)))
+    (ran,) = tape.events()
+    assert (ran.host_ns, ran.device_start_ns, ran.device_ns) == (None, 4000, 30)
 
 
 def test_a_call_before_or_after_the_recording_is_not_in_it(tape):

@@ -19,6 +19,7 @@ from builders import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.model.conditions import MatmulRate
 from harness.model.environment import Environment
 from harness.session.isolation.messages import (
     Begun,
@@ -58,8 +59,9 @@ MESSAGES = (
     Begun("toys/a"),
     Partly(a_verdict()),
     Found(A_FULL_VERDICT),
-    Measured(None, "no clock"),
-    Measured(a_copy_bandwidth(), ""),
+    Measured(None, None, ("no clock",)),
+    Measured(a_copy_bandwidth(), None, ()),
+    Measured(None, MatmulRate(device="cpu", dtype="float32", size=512, flops_per_second=1e11), ()),
     Refused("no such device", 3),
     Broke("KeyError: 'x'"),
     Spoilt(),
