@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.model.budget import WHOLE_RUN, Limit, Quantity, Violation
+from harness.model.conditions import ConditionSample, MatmulRate
 from harness.model.environment import Environment
+from harness.model.error_map import ERROR_PROBABILITIES, ErrorMap
 from harness.model.event import (
     Direction,
     Event,
@@ -20,6 +22,7 @@ from harness.model.event import (
     SyncKind,
     Transfer,
 )
+from harness.model.history import CaseHistory, HistoryChange, HistoryPoint
 from harness.model.measurement import (
     SPEED_PROBABILITIES,
     CopyBandwidth,
@@ -32,9 +35,12 @@ from harness.model.measurement import (
 )
 from harness.model.outcome import Evidence, Outcome
 from harness.model.selfcheck import Injection, SelfCheck
+from harness.model.timeline import Timeline, TimelineEvent
 from harness.model.trace import Trace, TrafficCounts
 from harness.model.traffic import TrafficLine, traffic_lines
+from harness.model.training import Band, Curve, Stage, StageTimes, Training
 from harness.model.verdict import CheckResult, Run, TrafficRecord, Verdict
+from harness.model.waiver import Waiver
 
 A_SITE = Site("ops/host_roundtrip.py", 31, "forward")
 
@@ -137,6 +143,7 @@ def a_check(
     details: tuple[str, ...] = (),
     next_step: str = "",
     change: SpeedChange | None = None,
+    waiver: Waiver | None = None,
 ) -> CheckResult:
     return CheckResult(
         check=check,
@@ -147,7 +154,19 @@ def a_check(
         details=details,
         next_step=next_step,
         change=change,
+        waiver=waiver,
     )
+
+
+def a_waiver(
+    *,
+    case: str = "softmax_cross_entropy/*",
+    check: str = "throughput",
+    reason: str = "slower until the driver is updated",
+    since: str = "2025-11-01",
+    until: str = "2025-12-31",
+) -> Waiver:
+    return Waiver(case=case, check=check, reason=reason, since=since, until=until)
 
 
 def a_change(
@@ -214,6 +233,7 @@ def a_record(
     lines: tuple[TrafficLine, ...] = (),
     evidence: Evidence = Evidence.SIMULATED,
     probe: str = "simulated",
+    timeline: Timeline | None = None,
 ) -> TrafficRecord:
     """A record of an op that moves nothing and may move nothing, unless told otherwise."""
     silent = {WHOLE_RUN: TrafficCounts(kernels=3), "forward": TrafficCounts(kernels=3)}
@@ -229,7 +249,59 @@ def a_record(
         first_call=warm if first_call is None else first_call,
         limits=budget if limits is None else limits,
         lines=lines,
+        timeline=timeline,
     )
+
+
+def an_event(
+    *,
+    type: EventType = EventType.KERNEL,
+    api: str = "softmax",
+    regions: tuple[str, ...] = ("forward",),
+    site: Site | None = A_SITE,
+    start_ns: int | None = 0,
+    host_ns: int | None = 5_000,
+    device_start_ns: int | None = 2_000,
+    device_ns: int | None = 20_000,
+    blocking: bool = False,
+    direction: Direction | None = None,
+    sync: SyncKind | None = None,
+    size_bytes: int = 0,
+) -> TimelineEvent:
+    """A kernel of twenty microseconds on a GPU, launched at the start of the call."""
+    return TimelineEvent(
+        type=type,
+        api=api,
+        regions=regions,
+        site=site,
+        size_bytes=size_bytes,
+        direction=direction,
+        sync=sync,
+        blocking=blocking,
+        start_ns=start_ns,
+        host_ns=host_ns,
+        device_start_ns=device_start_ns,
+        device_ns=device_ns,
+    )
+
+
+def a_timeline(*events: TimelineEvent, omitted: int = 0) -> Timeline:
+    """A kernel, then a read of four bytes that the host waits for, unless told otherwise."""
+    usual = (
+        an_event(),
+        an_event(
+            type=EventType.TRANSFER,
+            api="cudaMemcpyAsync",
+            direction=Direction.DEVICE_TO_HOST,
+            size_bytes=4,
+            blocking=True,
+            start_ns=6_000,
+            host_ns=18_000,
+            device_start_ns=22_000,
+            device_ns=1_000,
+        ),
+    )
+    return Timeline(events=events or usual, omitted=omitted)
 
 
 def a_defective_record(*, label: str = "host_roundtrip") -> TrafficRecord:
@@ -286,6 +358,106 @@ def a_speed(
     )
 
 
+def an_error_map(
+    *,
+    output: str = "loss",
+    worst: float = 0.12,
+    shape: tuple[int, ...] = (4, 6),
+    wrong: int = 0,
+    dtype: str = "float32",
+) -> ErrorMap:
+    """Errors that grow along the output up to ``worst``, in two by three blocks."""
+    grid = tuple(
+        tuple(worst * (3 * row + column + 1) / 6 for column in range(3)) for row in range(2)
+    )
+    return ErrorMap(
+        output=output,
+        shape=shape,
+        dtype=dtype,
+        absolute=1e-6,
+        relative=1e-5,
+        worst=worst,
+        worst_index=(3, 5),
+        got=1.0,
+        expected=1.0,
+        wrong=wrong,
+        not_finite=0,
+        block=(2, 2),
+        grid=grid,
+        quantiles=tuple(worst * share for share in ERROR_PROBABILITIES),
+    )
+
+
+def a_history(
+    *,
+    key: str = "softmax_cross_entropy/4096x1000-float32",
+    runs: int = 12,
+    change_at: int | None = None,
+    ratio: float = 1.05,
+    commit: str = "0123456789abcdef",
+    earlier: int = 0,
+) -> CaseHistory:
+    """One run a day up to the day before ``a_run``, as fast as ever, or slower by ``ratio`` from ``change_at`` on."""
+    points = []
+    for place in range(runs):
+        call_ns = 1.2e6 * (ratio if change_at is not None and place >= change_at else 1.0)
+        points.append(
+            HistoryPoint(
+                created=f"2025-{11 - (runs - 1 - place) // 28:02}-{28 - (runs - 1 - place) % 28:02}T12:00:00+00:00",
+                commit=commit,
+                dirty=False,
+                call_ns=call_ns,
+                low_ns=0.99 * call_ns,
+                high_ns=1.02 * call_ns,
+            )
+        )
+    changes = () if change_at is None else (HistoryChange(index=change_at, ratio=ratio),)
+    return CaseHistory(key=key, points=tuple(points), changes=changes, earlier=earlier)
+
+
+def a_condition(*, at_s: float = 0.0, limited: tuple[str, ...] = ()) -> ConditionSample:
+    return ConditionSample(
+        at_s=at_s, sm_clock_mhz=1_980, power_w=412.5, temperature_c=61, limited=limited
+    )
+
+
+def a_matmul_rate(*, device: str = "cpu", flops_per_second: float = 5e10) -> MatmulRate:
+    return MatmulRate(device=device, dtype="float32", size=1024, flops_per_second=flops_per_second)
+
+
+def a_training(
+    *,
+    program: str = "mnist_cnn",
+    data: str = "digits drawn from a seed",
+    curves: tuple[Curve, ...] | None = None,
+    timings: tuple[StageTimes, ...] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Training:
+    """Two epochs within a published band, and one iteration of four stages."""
+    band = Band(points=((1.0, 0.2, 0.4), (2.0, 0.1, 0.2)), source="https://example.invalid/ticket")
+    loss = Curve(name="loss", x_unit="epoch", points=((1.0, 0.3), (2.0, 0.15)), band=band)
+    stages = tuple(
+        Stage(name=name, seconds=seconds, published_s=2 * seconds)
+        for name, seconds in (
+            ("forward", 0.02),
+            ("softmax", 0.001),
+            ("backward", 0.04),
+            ("sgd", 0.005),
+        )
+    )
+    timing = StageTimes(
+        label="synchronised", stages=stages, per_second=485.0, unit="samples", syncs=4, reads=1
+    )
+    return Training(
+        program=program,
+        data=data,
+        curves=(loss,) if curves is None else curves,
+        timings=(timing,) if timings is None else timings,
+        published="the ticket, on a T4",
+        notes=notes,
+    )
+
+
 def an_estimate(*, value: float = 1.25e6, low: float = 1.2e6, high: float = 1.3e6) -> Estimate:
     return Estimate(value=value, low=low, high=high, confidence=0.95)
 
@@ -301,6 +473,10 @@ def a_verdict(
     call_time: Estimate | None = None,
     throughput: Throughput | None = None,
     timing_device: str = "cpu",
+    flops_per_call: float | None = None,
+    errors: tuple[ErrorMap, ...] = (),
+    conditions: tuple[ConditionSample, ...] = (),
+    training: Training | None = None,
 ) -> Verdict:
     """A verdict with these checks (with one that passed unless given)."""
     return Verdict(
@@ -315,6 +491,10 @@ def a_verdict(
         sample=sample,
         call_time=call_time,
         throughput=throughput,
+        flops_per_call=flops_per_call,
+        errors=errors,
+        conditions=conditions,
+        training=training,
     )
 
 
@@ -340,6 +520,9 @@ def a_run(
     notes: tuple[str, ...] = (),
     copy_bandwidth: CopyBandwidth | None = None,
     self_checks: tuple[SelfCheck, ...] = (),
+    matmul_rate: MatmulRate | None = None,
+    baseline_environment: Environment | None = None,
+    history: tuple[CaseHistory, ...] = (),
 ) -> Run:
     """A run of exactly these verdicts, which may be none."""
     return Run(
@@ -357,6 +540,9 @@ def a_run(
         duration_s=12.3,
         copy_bandwidth=copy_bandwidth,
         self_checks=self_checks,
+        matmul_rate=matmul_rate,
+        baseline_environment=baseline_environment,
+        history=history,
     )
 
 

@@ -18,8 +18,10 @@ from harness.cli.doctor import doctor_command
 from harness.cli.history import history_command
 from harness.cli.options import Debugging, debug_option
 from harness.cli.output import ReaderMayLeave
+from harness.cli.report import report_command
 from harness.cli.run import run_command
 from harness.cli.selfcheck import selfcheck_command
+from harness.cli.trace import trace_command
 from harness.cli.workloads import workloads_command
 from harness.errors import ExitCode, HarnessError
 
@@ -42,8 +44,10 @@ def command() -> None:
 for verb in (
     run_command,
     compare_command,
+    report_command,
     baseline_command,
     history_command,
+    trace_command,
     workloads_command,
     doctor_command,
     selfcheck_command,

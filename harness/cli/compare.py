@@ -10,25 +10,30 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from harness.baseline.stores.base import Store
+from harness.baseline.stores.opening import without_password
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.cli.comparing import showing
-from harness.cli.conducting import apart, dumps, time_limit_option
+from harness.cli.conducting import apart, dumps, time_limit_option, with_waivers
+from harness.cli.forms import Forms, form_options
+from harness.cli.history import with_past
 from harness.cli.interruption import termination_as_interrupt
 from harness.cli.options import (
     Debugging,
     debug_option,
     fraction,
+    known_history_option,
     pass_debugging,
     reports_option,
+    waivers_option,
 )
 from harness.cli.output import keeping
 from harness.devices.registry import DEVICE_NAMES
-from harness.errors import OutputError
 from harness.model.outcome import Outcome
 from harness.model.verdict import Run
+from harness.model.waiver import Waiver
 from harness.report.ci import publish
 from harness.report.files import HTML_FILE, check_writable, write_report
-from harness.report.json import encode_run
 from harness.report.selfcheck_file import with_self_checks
 from harness.report.text import print_summary
 from harness.report.view.mark import Mark
@@ -129,13 +134,10 @@ averages out; eight processes bring that to a third. Each costs a start of 0.3 s
     type=click.IntRange(0),
     help="Seed of inputs, order and layout.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    help="Also write the record of the run there; `-`: to standard output, the summary to standard error.",
-)
+@known_history_option
+@waivers_option
 @reports_option
+@form_options
 @click.option("--quiet", "-q", is_flag=True, help="Print only what did not pass.")
 @debug_option
 @pass_debugging
@@ -155,8 +157,10 @@ def compare_command(
     patience: float,
     time_limit_s: float,
     seed: int,
-    json_file: str | None,
+    history: Store | None,
+    waivers: tuple[Waiver, ...],
     reports: Path,
+    forms: Forms,
     quiet: bool,
 ) -> int:
     """Time the working tree beside a git ref, pair by pair, and say where it is slower.
@@ -184,24 +188,24 @@ def compare_command(
         import_path=import_path,
         patience_s=patience,
         time_limit_s=time_limit_s,
-        command=shlex.join(["harness", *sys.argv[1:]]),
+        command=shlex.join(["harness", *map(without_password, sys.argv[1:])]),
     )
     compare = compare_with_peer if ref == PEER else compare_with_ref
     threads = ref != PEER or not apart(time_limit_s)
     with showing(threads=threads) as display, termination_as_interrupt():
         hooks = Hooks(tick=display.tick, stage=display.stage, dump=dumps(wanted=debugging.wanted))
         run = compare(request, progress=display.progress, hooks=hooks)
+    run = with_past(with_waivers(run, waivers, asked=workloads), history)
     run = with_self_checks(run, reports)
-    console = Console(highlight=False, stderr=json_file == "-")
+    console = forms.console
 
     def show() -> None:
         _print(run, console, quiet=quiet)
-        publish(run, os.environ, sys.stderr if json_file == "-" else sys.stdout)
+        publish(run, os.environ, forms.stream)
 
     with keeping(run.outcome, show=show):
         written = write_report(run, reports)
-        if json_file is not None:
-            _write_json(run, json_file)
+        forms.write(run)
     console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
     return int(run.exit_code)
 
@@ -227,16 +231,3 @@ def _print(run: Run, console: Console, *, quiet: bool) -> None:
     ]
     for line in ["", *passed] if passed and not quiet else []:
         console.print(line, markup=False, soft_wrap=True)
-
-
-def _write_json(run: Run, file: str) -> None:
-    text = encode_run(run)
-    if file == "-":
-        click.echo(text.decode("ascii"), nl=False)
-        return
-    try:
-        Path(file).write_bytes(text)
-    except OSError as error:
-        raise OutputError(
-            f"{file} cannot be written: {error.strerror or error}; choose another file"
-        ) from None

@@ -6,6 +6,7 @@ import difflib
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 
 from harness.baseline.commands import at_store, password_note
 from harness.baseline.records import left_out, records_of
+from harness.baseline.run_history import with_history, with_promised_speeds
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.record_codec import checked
 from harness.baseline.trend import trends
@@ -20,11 +22,12 @@ from harness.cli.baseline import latest_run
 from harness.cli.history_text import list_lines, show_lines
 from harness.cli.options import debug_option, reports_option, store_option
 from harness.errors import HarnessError, OutputError, UsageError
+from harness.model.baseline import Baseline
 from harness.model.verdict import Run
 from harness.report.json import read_run
 from harness.units import count_text
 
-__all__ = ["add_run", "history_command"]
+__all__ = ["add_run", "history_command", "with_past"]
 
 _VARIABLE = "HARNESS_HISTORY"
 """Where ``harness run`` may take the store of its history from."""
@@ -111,6 +114,20 @@ def add_run(run: Run, file: Path, store: Store) -> None:
     except HarnessError as error:
         later = _later(file, store)
         click.echo(f"harness: the history was not written: {error}; later{later}", err=True)
+
+
+def with_past(run: Run, store: Store | None, baseline: Baseline | None = None) -> Run:
+    """The run with its history from a store and, where that knows nothing, from the speeds of its baseline.
+
+    A store that cannot be read, or is not waited for any longer, costs the history and never the run: a note says so.
+    """
+    if store is not None:
+        try:
+            run = with_history(run, store)
+        except (HarnessError, KeyboardInterrupt) as error:
+            why = str(error) or "interrupted"
+            run = replace(run, notes=(*run.notes, f"the history was not read: {why}"))
+    return run if baseline is None else with_promised_speeds(run, baseline)
 
 
 def _later(file: Path, store: Store) -> str:

@@ -17,6 +17,10 @@ from harness.baseline.policy import DEFAULT_MARGIN, Policy
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import FORMS, open_store
 from harness.model.outcome import Outcome
+from harness.model.training import Training
+from harness.model.waiver import Waiver
+from harness.session.training import read_record
+from harness.session.waiver_file import read_waivers, today
 from harness.units import percent_text
 
 __all__ = [
@@ -24,11 +28,14 @@ __all__ = [
     "debug_option",
     "fraction",
     "history_option",
+    "known_history_option",
     "no_baseline_option",
     "pass_debugging",
     "policy_options",
     "reports_option",
     "store_option",
+    "training_option",
+    "waivers_option",
 ]
 
 
@@ -90,8 +97,52 @@ history_option = click.option(
     envvar="HARNESS_HISTORY",
     show_envvar=True,
     callback=_opened,
-    help=f"Add the timings of this run to the history in {FORMS}.",
+    help=f"Show since when, by the history in {FORMS}, and add the timings of this run to it.",
 )
+
+
+known_history_option = click.option(
+    "--history",
+    metavar="WHERE",
+    envvar="HARNESS_HISTORY",
+    show_envvar=True,
+    callback=_opened,
+    help=f"Show since when, by the history in {FORMS}; comparisons are not added to it.",
+)
+"""For ``harness compare``, whose ratios mean nothing later."""
+
+
+def _accepted(
+    context: click.Context, parameter: click.Parameter, file: Path | None
+) -> tuple[Waiver, ...]:
+    return () if file is None else read_waivers(file, day=today())
+
+
+waivers_option = click.option(
+    "--waivers",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    callback=_accepted,
+    help="TOML file of findings that are known and accepted for a while (docs/waivers.md).",
+)
+"""Gives the command the waivers, read before anything runs."""
+
+
+def _recorded(
+    context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]
+) -> tuple[Training, ...]:
+    return tuple(map(read_record, files))
+
+
+training_option = click.option(
+    "--training",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    callback=_recorded,
+    help="Show what a training program recorded (docs/training.md); may be given more than once.",
+)
+"""Gives the command the records, read before anything runs."""
 
 
 def fraction(text: str) -> float:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from harness.baseline.diff import Policy
 from harness.baseline.diff import no_baseline as unknown_baseline
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import without_password
-from harness.cli.conducting import run_of, time_limit_option
-from harness.cli.history import add_run
+from harness.cli.conducting import run_of, time_limit_option, with_waivers
+from harness.cli.forms import Forms, form_options
+from harness.cli.history import add_run, with_past
 from harness.cli.options import (
     Debugging,
     debug_option,
@@ -26,10 +26,14 @@ from harness.cli.options import (
     policy_options,
     reports_option,
     store_option,
+    training_option,
+    waivers_option,
 )
 from harness.cli.output import keeping
 from harness.devices.registry import DEVICE_NAMES
 from harness.model.outcome import Outcome
+from harness.model.training import Training
+from harness.model.waiver import Waiver
 from harness.report.ci import publish
 from harness.report.files import HTML_FILE, JSON_FILE, check_writable, write_report
 from harness.report.selfcheck_file import with_self_checks
@@ -81,7 +85,10 @@ __all__ = ["run_command"]
 @no_baseline_option
 @store_option
 @history_option
+@waivers_option
+@training_option
 @reports_option
+@form_options
 @click.option("--quiet", "-q", is_flag=True, help="Print only what did not pass.")
 @debug_option
 @pass_debugging
@@ -100,7 +107,10 @@ def run_command(
     no_baseline: Outcome | None,
     store: Store,
     history: Store | None,
+    waivers: tuple[Waiver, ...],
+    training: tuple[Training, ...],
     reports: Path,
+    forms: Forms,
     quiet: bool,
 ) -> int:
     """Verify workloads, time them, and write a report.
@@ -108,7 +118,7 @@ def run_command(
     WORKLOAD is a built-in name (see `harness workloads`), NAME/CASE with * and ?, or your own as
     package.module:ATTRIBUTE. Without any, every built-in workload runs.
     """
-    console = Console(highlight=False)
+    console = forms.console
     check_writable(reports)
     baseline = None
     if baseline_name is not None and (no_baseline is None or baseline_name in store.names()):
@@ -132,14 +142,16 @@ def run_command(
     if baseline_name is not None and baseline is None and no_baseline is not None:
         unheld = unknown_baseline(baseline_name, store.where, outcome=no_baseline)
         run = replace(run, checks=(*run.checks, unheld))
-    run = with_self_checks(run, reports)
+    run = with_past(with_waivers(run, waivers, asked=workloads), history, baseline)
+    run = replace(with_self_checks(run, reports), training=training)
 
     def show() -> None:
         print_summary(run, console, quiet=quiet)
-        publish(run, os.environ, sys.stdout)
+        publish(run, os.environ, forms.stream)
 
     with keeping(run.outcome, show=show):
         written = write_report(run, reports)
+        forms.write(run)
         if history is not None:
             add_run(run, written / JSON_FILE, history)
     console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The run inside its page: compressed, so that a thousand cases can still be mailed."""
+"""Runs inside their page: compressed, so that a thousand cases can still be mailed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import binascii
 import gzip
 import re
 import zlib
+from collections.abc import Iterator
 
 from harness.errors import FileFormatError
 
-__all__ = ["ELEMENT", "embed", "extract", "is_page"]
+__all__ = ["ELEMENT", "embed", "extract", "extract_all", "is_page"]
 
 ELEMENT = "run-data"
-"""The id of the element that holds the run, as gzip in base64, which cannot end a script element."""
+"""The id of the element that holds the run, as gzip in base64, which cannot end a script element.
+
+Of several runs each has one, in order: ``run-data``, ``run-data-2`` and so on.
+"""
 
 _DATA = re.compile(
-    rb'<script type="application/gzip" id="run-data">\s*([A-Za-z0-9+/=\s]*)</script>'
+    rb'<script type="application/gzip" id="run-data(?:-\d+)?">\s*([A-Za-z0-9+/=\s]*)</script>'
 )
 _WHOLE_GZIP = 16 + zlib.MAX_WBITS
 _NEXT = "name the run.json or report.html of a run as they were written"
@@ -33,16 +37,36 @@ def is_page(data: bytes) -> bool:
 
 
 def extract(page: bytes, *, source: str, largest: int) -> bytes:
-    """The run file's bytes in a report; ``source`` is what messages call it.
+    """The run file's bytes in the report of one run; ``source`` is what messages call it.
 
-    Raises ``FileFormatError`` when there is none, it is damaged, or it would unpack to more than ``largest``.
+    Raises ``FileFormatError`` when there is none or are several, it is damaged, or it would unpack to more than
+    ``largest``.
     """
-    found = _DATA.search(page)
-    if found is None:
+    elements = _elements(page, source)
+    if len(elements) > 1:
+        raise FileFormatError(
+            f"{source}: holds {len(elements):,} runs, where one is wanted; name the run.json of one"
+        )
+    return _unpacked(elements[0], source=source, largest=largest)
+
+
+def extract_all(page: bytes, *, source: str, largest: int) -> Iterator[bytes]:
+    """The run files' bytes in a report, one by one, at least one; raises as ``extract`` but for their number."""
+    for element in _elements(page, source):
+        yield _unpacked(element, source=source, largest=largest)
+
+
+def _elements(page: bytes, source: str) -> list[bytes]:
+    found = _DATA.findall(page)
+    if not found:
         raise FileFormatError(f"{source}: is a web page with no run in it; {_NEXT}")
+    return found
+
+
+def _unpacked(text: bytes, *, source: str, largest: int) -> bytes:
     unpacking = zlib.decompressobj(_WHOLE_GZIP)
     try:
-        data = unpacking.decompress(base64.b64decode(found[1]), largest)
+        data = unpacking.decompress(base64.b64decode(text), largest)
     except (binascii.Error, zlib.error) as error:
         raise FileFormatError(
             f"{source}: the run in this page is damaged ({error}); {_NEXT}"

@@ -44,6 +44,8 @@ def failure_text(result: CheckResult, *, relative_to: Path | None = None) -> str
         own = {line for violation in block for line in violation.lines}
         guilty = [line for line in joined if line.copy in own or line.wait in own]
         lines += [*_excess(block), *_numbered(guilty, folder)]
+    if result.waiver is not None:
+        lines.append(_labelled("note", result.summary))
     lines += [_labelled("note", detail) for detail in result.details]
     if result.evidence:
         lines.append(f"evidence  {visible(result.evidence)}")

@@ -21,18 +21,43 @@ from harness.report.view.page import build_page
 
 __all__ = ["content_security_policy", "prose", "render_html"]
 
+_ASSETS = files("harness.report").joinpath("assets")
+
 _QUOTED = re.compile(r"`([^`]{1,120})`")
 """How messages mark what can be typed."""
 
 
+_SCRIPTS = ("page.js",)
+_FIRST_STYLE = "report.css"
+"""Sets the variables the style sheets of the sections use."""
+
+
 @cache
 def content_security_policy() -> str:
-    """Inline style, and the one script that sorts the cases, known by its hash; the data block is never run."""
-    digest = base64.b64encode(hashlib.sha256(_asset("sort.js").encode("utf-8")).digest()).decode()
+    """The style and the script that are really embedded, each by its hash; the data block is never run."""
     return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_digest(script())}'; style-src '{_digest(style())}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+@cache
+def style() -> Markup:
+    """Every style sheet there is, that of the page before those of its sections."""
+    names = sorted(each.name for each in _ASSETS.iterdir() if each.name.endswith(".css"))
+    ordered = sorted(names, key=lambda name: name != _FIRST_STYLE)
+    return Markup("\n").join(map(_asset, ordered))
+
+
+@cache
+def script() -> Markup:
+    """Every script there is."""
+    return Markup("\n").join(map(_asset, _SCRIPTS))
+
+
+def _digest(text: str) -> str:
+    """The source expression of an element's whole text, blank lines at its ends included."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def prose(text: str) -> Markup:
@@ -50,8 +75,8 @@ def render_html(run: Run, *, relative_to: Path | None = None) -> str:
         page=build_page(run, relative_to=relative_to),
         columns=tuple(COLUMNS.values()),
         policy=content_security_policy(),
-        style=_asset("report.css"),
-        script=_asset("sort.js"),
+        style=style(),
+        script=script(),
         data=embed(encode_run(run)),
     )
 
@@ -82,4 +107,4 @@ def _environment() -> Environment:
 @cache
 def _asset(name: str) -> Markup:
     """Our own style sheet or script, which no run has any part in."""
-    return Markup(files("harness.report").joinpath("assets", name).read_text("utf-8"))
+    return Markup(_ASSETS.joinpath(name).read_text("utf-8"))

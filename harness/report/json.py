@@ -24,11 +24,21 @@ from harness.baseline.codec import FORMAT as BASELINE_FORMAT
 from harness.baseline.foreign import foreign_document, foreign_text
 from harness.baseline.validation import quoted
 from harness.errors import FileFormatError, UsageError
+from harness.model.event import EventType
+from harness.model.timeline import TimelineEvent
 from harness.model.verdict import SCHEMA_VERSION, Run
-from harness.report.embedding import extract, is_page
+from harness.report.embedding import extract, extract_all, is_page
 from harness.units import bytes_text
 
-__all__ = ["FORMAT", "LARGEST_FILE_BYTES", "decode_run", "encode_run", "read_run"]
+__all__ = [
+    "FORMAT",
+    "LARGEST_FILE_BYTES",
+    "NOT_FINITE",
+    "decode_run",
+    "encode_run",
+    "read_run",
+    "read_runs",
+]
 
 FORMAT = "ondevice-harness run"
 """Marks the file as ours, so that another tool's JSON is told from a damaged run."""
@@ -40,12 +50,15 @@ LARGEST_FILE_BYTES = 256 * 2**20
 """1,000 cases of 400 timings at 20 characters, with 100 lines of traffic of 300 each, are 40 MB; six times
 that still loads in a minute, and anything larger was not written by the harness."""
 
-_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def encode_run(run: Run) -> bytes:
     """The run as a file's bytes: ASCII, each verdict on a line of its own, a newline at the end."""
     plain = msgspec.to_builtins(run, enc_hook=_builtin)
+    for verdict in plain["verdicts"]:
+        for record in (verdict["traffic"], *verdict["controls"]):
+            _leave_out_defaults(record)
     content = {"format": FORMAT, "schema_version": plain.pop("schema_version"), **plain}
     lines = (f"{_json(name)}: {_block(value)}" for name, value in content.items())
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
@@ -72,21 +85,52 @@ def decode_run(data: bytes, *, source: str) -> Run:
 def read_run(path: Path) -> Run:
     """The run in a ``run.json`` or in the page made of it.
 
-    Raises ``UsageError`` when the file cannot be read, ``FileFormatError`` when it holds no run.
+    Raises ``UsageError`` when the file cannot be read, ``FileFormatError`` when it holds no run, or several.
     """
+    data, source = _content(path), str(path)
+    if is_page(data):
+        data = extract(data, source=source, largest=LARGEST_FILE_BYTES)
+    return decode_run(data, source=source)
+
+
+def read_runs(path: Path) -> tuple[Run, ...]:
+    """The run in a ``run.json``, or all runs in a page, in its order; at least one, else it raises as ``read_run``."""
+    data, source = _content(path), str(path)
+    if not is_page(data):
+        return (decode_run(data, source=source),)
+    found = extract_all(data, source=source, largest=LARGEST_FILE_BYTES)
+    return tuple(decode_run(each, source=source) for each in found)
+
+
+def _content(path: Path) -> bytes:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):  # opening a named pipe would wait for someone to write into it
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise UsageError(f"{path} is {kind}; {_RUN_AGAIN}")
         with path.open("rb") as stream:
-            data = stream.read(LARGEST_FILE_BYTES + 1)
+            return stream.read(LARGEST_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with NUL
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{path} cannot be read: {reason}; {_RUN_AGAIN}") from None
-    if is_page(data):
-        data = extract(data, source=str(path), largest=LARGEST_FILE_BYTES)
-    return decode_run(data, source=str(path))
+
+
+_EVENT_DEFAULTS = msgspec.to_builtins(TimelineEvent(type=EventType.KERNEL, api=""))
+"""An event is mostly what most events are: without that, a timeline takes half the bytes."""
+
+
+def _leave_out_defaults(record: dict[str, Any] | None) -> None:
+    """Shorten the events of a record's timeline, in place; reading fills in what is missing."""
+    timeline = record["timeline"] if record is not None else None
+    if timeline is not None:
+        timeline["events"] = [
+            {
+                name: value
+                for name, value in event.items()
+                if name in ("type", "api") or value != _EVENT_DEFAULTS[name]
+            }
+            for event in timeline["events"]
+        ]
 
 
 def _builtin(value: object) -> Any:
@@ -144,6 +188,8 @@ def _parsed(data: bytes, source: str) -> Any:
     except json.JSONDecodeError as error:
         if known := foreign_text(text):
             raise FileFormatError(f"{source}: {known}") from None
+        if "\0" in text:
+            _refuse(source, f"holds NUL bytes (the first at {text.index(chr(0)):,})")
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         what = "is cut off" if cut else f"is not JSON ({error.msg})"
         _refuse(source, f"{what} at line {error.lineno} column {error.colno}")
@@ -206,7 +252,7 @@ def _restored(value: Any, kind: Any, path: str) -> Any:
     Raises ``_UnknownFieldError`` for a field ``kind`` has not; everything else wrong is left to msgspec.
     """
     if kind is float:
-        return _NOT_FINITE.get(value, value) if isinstance(value, str) else value
+        return NOT_FINITE.get(value, value) if isinstance(value, str) else value
     if isinstance(value, dict) and isinstance(kind, type) and is_dataclass(kind):
         fields = _fields(kind)
         for name in value:

@@ -12,6 +12,8 @@ __all__ = ["Line", "Span", "cell_width", "fitted", "padded", "sentence", "wrappe
 _WORD = re.compile(r"(?:\S+:\d+ in \S+|\S+)\s*")
 """What is never broken: a word, and a line of code with its function."""
 
+_BEFORE_SITE = "   "
+
 _NARROWEST = 24
 """Columns a wrapped sentence needs to stay readable; in less it is left to the terminal."""
 
@@ -26,15 +28,21 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Pieces of one line; ``hanging`` is where its last piece goes on when wrapped, ``None`` for never."""
+    """Pieces of one line; ``hanging`` is where its last piece goes on when wrapped, ``None`` for never.
+
+    ``site`` is the line of code it ends with: on a line of its own where it does not fit, and never broken.
+    """
 
     spans: tuple[Span, ...] = ()
     hanging: int | None = None
+    site: str = ""
 
     @property
     def text(self) -> str:
         """The line without its styles."""
-        return "".join(span.text for span in self.spans)
+        return "".join(span.text for span in self.spans) + (
+            _BEFORE_SITE + self.site if self.site else ""
+        )
 
 
 def sentence(indent: str, text: str, style: str = "") -> Line:
@@ -44,6 +52,9 @@ def sentence(indent: str, text: str, style: str = "") -> Line:
 
 def wrapped(line: Line, width: int | None) -> Iterator[Line]:
     """The line in as many as ``width`` columns make necessary; as it is without a width."""
+    if line.site:
+        yield from _before_its_site(line, width)
+        return
     if line.hanging is None or width is None or width - line.hanging < _NARROWEST:
         yield line
         return
@@ -52,6 +63,16 @@ def wrapped(line: Line, width: int | None) -> Iterator[Line]:
     for text in _filled(last.text, first=width - start, then=width - line.hanging):
         yield Line((*before, Span(text, last.style)))
         before = [Span(" " * line.hanging)]
+
+
+def _before_its_site(line: Line, width: int | None) -> Iterator[Line]:
+    """Joined with its line of code, or that below it, as far to the right as it fits."""
+    if width is None or cell_width(line.text) <= width:
+        yield Line((*line.spans, Span(_BEFORE_SITE + line.site)))
+        return
+    yield Line((*line.spans[:-1], Span(line.spans[-1].text.rstrip(), line.spans[-1].style)))
+    indent = max(0, min(line.hanging or 0, width - cell_width(line.site)))
+    yield Line((Span(" " * indent + line.site),))
 
 
 def _filled(text: str, *, first: int, then: int) -> Iterator[str]:

@@ -9,12 +9,25 @@ from harness.model.outcome import Outcome
 from harness.model.verdict import Run
 from harness.report.view.cases import CaseView
 from harness.report.view.crossings import COLUMNS, RecordView
+from harness.report.view.mark import checks_of
 from harness.report.view.page import Page, build_page
+from harness.report.view.speed import SpeedView
 from harness.report.view.steps import Step
 from harness.report.wording import MARKS, visible
 from harness.units import count_text
 
-__all__ = ["LARGEST_SUMMARY_BYTES", "fenced", "markdown_summary", "markdown_text"]
+__all__ = [
+    "CUT_BYTES",
+    "LARGEST_SUMMARY_BYTES",
+    "TABLE_SHARE",
+    "Fill",
+    "fenced",
+    "left_out_text",
+    "markdown_summary",
+    "markdown_text",
+    "step_text",
+    "table_row",
+]
 
 LARGEST_SUMMARY_BYTES = 2**20
 """GitHub shows at most 1 MiB per step and drops a longer summary whole."""
@@ -22,14 +35,16 @@ LARGEST_SUMMARY_BYTES = 2**20
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~&$@!:^=\"']")
 """What Markdown, HTML, GitHub's mentions, emoji and formulas give a meaning; each may be escaped by a backslash."""
 
-_TABLE_SHARE = 0.5
+TABLE_SHARE = 0.5
 """The table takes at most half of the room, so that a run of ten thousand cases still says what failed."""
 
-_CUT_BYTES = 400
+CUT_BYTES = 400
 """Kept free for the sentence that says what was left out, its two counts included."""
 
+_AGAIN = "The page of this run again, from its `run.json` or `report.html`: `harness report FILE`\n"
+
 _TRAFFIC = ("D2H", "H2D", "syncs")
-_HEADINGS = ("", "case", "values", *_TRAFFIC, "call time", "throughput")
+_HEADINGS = ("", "case", "values", *_TRAFFIC, "baseline", "call time", "ratio", "throughput")
 _COUNTED = tuple(list(COLUMNS.values()).index(name) for name in _TRAFFIC)
 
 
@@ -40,13 +55,13 @@ def markdown_summary(run: Run, *, most_bytes: int = LARGEST_SUMMARY_BYTES) -> st
     and where not even the verdict fits the text is empty. Foreign text comes out as text, whatever it holds.
     """
     page = build_page(run)
-    fill = _Fill(most_bytes - _CUT_BYTES)
-    if not fill.add(_verdict(page)):
+    fill = Fill(most_bytes - CUT_BYTES)
+    if not fill.add(_verdict(page, waived=_waived(run))):
         return ""
     rows_left = _add_table(fill, page, most_bytes)
     steps_left = _add_steps(fill, page.steps)
-    if rows_left or steps_left:
-        fill.parts.append(_left_out(rows_left, steps_left))
+    fill.add(f"\n### Reproduce\n\n{_block(page.commands)}\n{_AGAIN}")
+    fill.parts.append(left_out_text(rows_left, steps_left))
     return "".join(fill.parts)
 
 
@@ -63,7 +78,7 @@ def fenced(text: str) -> str:
     return "\n".join([f"{fence}text", *lines, fence, ""])
 
 
-class _Fill:
+class Fill:
     """Parts of a text, added as long as they fit."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -80,12 +95,13 @@ class _Fill:
         return True
 
 
-def _verdict(page: Page) -> str:
+def _verdict(page: Page, *, waived: int) -> str:
     top = page.banner
     counts = ", ".join(
         f"{count.number:,} {count.mark.word}" for count in top.counts if count.number
     )
-    facts = [f"exit {top.exit_status}", f"evidence {top.evidence}", top.checks, counts]
+    accepted = f"{count_text(waived, 'check')} waived" if waived else ""
+    facts = [f"exit {top.exit_status}", f"evidence {top.evidence}", top.checks, counts, accepted]
     return (
         f"## {top.mark.sign} {markdown_text(top.mark.word.upper())}\n\n"
         f"{markdown_text(top.reason)}\n\n"
@@ -94,18 +110,26 @@ def _verdict(page: Page) -> str:
     )
 
 
-def _add_table(fill: _Fill, page: Page, most_bytes: int) -> int:
+def _waived(run: Run) -> int:
+    return sum(result.waiver is not None for result in checks_of(run))
+
+
+def _block(lines: Sequence[str]) -> str:
+    return fenced("\n".join(lines))
+
+
+def _add_table(fill: Fill, page: Page, most_bytes: int) -> int:
     """Add the rows that fit; returns how many did not."""
     if not page.cases:
         return 0
     rows = [_cells(case) for case in page.cases]
     used = [column for column in range(len(_HEADINGS)) if any(row[column] for row in rows)]
-    keep_free = (1 - _TABLE_SHARE) * most_bytes
-    head = _row([_HEADINGS[column] for column in used]) + _row(["---"] * len(used))
+    keep_free = (1 - TABLE_SHARE) * most_bytes
+    head = table_row([_HEADINGS[column] for column in used]) + table_row(["---"] * len(used))
     if not fill.add(f"\n### Cases\n\n{head}", keep_free=keep_free):
         return len(rows)
     for number, row in enumerate(rows):
-        if not fill.add(_row([row[column] for column in used]), keep_free=keep_free):
+        if not fill.add(table_row([row[column] for column in used]), keep_free=keep_free):
             return len(rows) - number
     return 0
 
@@ -117,10 +141,17 @@ def _cells(case: CaseView) -> tuple[str, ...]:
         f"{case.workload}/{case.case}",
         values,
         *_whole_call(case.traffic),
+        case.speed.baseline if case.speed is not None else "",
         time,
+        _ratio(case.speed),
         " · ".join(case.rates),
     )
     return (case.mark.sign, *map(markdown_text, texts))
+
+
+def _ratio(speed: SpeedView | None) -> str:
+    """``1.050x (1.045 to 1.055) regressed``: time now over then, its interval, and what that decides."""
+    return f"{speed.ratio} ({speed.interval}) {speed.decision}" if speed is not None else ""
 
 
 def _whole_call(traffic: RecordView | None) -> tuple[str, ...]:
@@ -135,24 +166,28 @@ def _whole_call(traffic: RecordView | None) -> tuple[str, ...]:
     )
 
 
-def _row(cells: Sequence[str]) -> str:
+def table_row(cells: Sequence[str]) -> str:
+    """A row of a table, whose cells are Markdown already."""
     return f"| {' | '.join(cells)} |\n"
 
 
-def _add_steps(fill: _Fill, steps: Sequence[Step]) -> int:
+def _add_steps(fill: Fill, steps: Sequence[Step]) -> int:
     """Add the steps that fit, in order; returns how many did not."""
     if not steps:
         return 0
     if not fill.add("\n### What to do next\n"):
         return len(steps)
     for number, step in enumerate(steps):
-        if not fill.add("".join(_step(number + 1, step))):
+        if not fill.add("".join(step_text(number + 1, step))):
             return len(steps) - number
     return 0
 
 
-def _step(number: int, step: Step) -> Iterator[str]:
+def step_text(number: int, step: Step, *, where: str = "") -> Iterator[str]:
+    """One thing to do; ``where`` says in which runs, of several."""
     yield f"\n**{number}. {step.mark.sign} {markdown_text(step.title)}**\n\n"
+    if where:
+        yield f"{markdown_text(where)}\n\n"
     if step.failure:
         yield fenced(step.failure)
     else:
@@ -163,9 +198,11 @@ def _step(number: int, step: Step) -> Iterator[str]:
         yield f"\nnext: {markdown_text(step.action)}\n"
 
 
-def _left_out(rows: int, steps: int) -> str:
+def left_out_text(rows: int, steps: int) -> str:
+    """The sentence that says what did not fit; empty where all did."""
     parts = [
         *([count_text(rows, "row") + " of the table"] if rows else []),
         *([count_text(steps, "step")] if steps else []),
     ]
-    return f"\nLeft out for want of room: {' and '.join(parts)}; all of it is in report.html and run.json.\n"
+    where = "; all of it is in report.html and run.json.\n"
+    return f"\nLeft out for want of room: {' and '.join(parts)}{where}" if parts else ""

@@ -11,7 +11,7 @@ from harness.report.view.crossings import COLUMNS, RecordView
 from harness.report.view.mark import Mark
 from harness.units import count_text
 
-__all__ = ["STYLES", "case_table", "marked"]
+__all__ = ["MOST_CASES", "STYLES", "case_table", "marked"]
 
 STYLES = {
     Outcome.PASSED.value: "green",
@@ -22,7 +22,7 @@ STYLES = {
 }
 """Rich styles by ``Mark.style``; the sign beside each says the same without colour."""
 
-_MOST_CASES = 20
+MOST_CASES = 20
 """With the verdict above and the comparison below them, what fits a terminal of 40 lines."""
 
 _SHORTEST_LABEL = 12
@@ -47,15 +47,17 @@ def marked(mark: Mark, text: str = "") -> Span:
     return Span(f"{mark.sign} {text}" if text else mark.sign, STYLES[mark.style])
 
 
-def case_table(cases: Sequence[CaseView], width: int | None) -> Iterator[Line]:
-    """Cases under the names of their workloads, the worst where not all of them fit one screen.
+def case_table(
+    cases: Sequence[CaseView], width: int | None, *, most: int = MOST_CASES
+) -> Iterator[Line]:
+    """Cases under the names of their workloads, the worst ``most`` where there are more.
 
     Columns that are empty throughout are left out, and those that do not fit ``width``.
     """
     if not cases:
         return
     by_workload: dict[str, list[CaseView]] = {}
-    for case in cases[:_MOST_CASES]:
+    for case in cases[:most]:
         by_workload.setdefault(case.workload, []).append(case)
     shown = [case for group in by_workload.values() for case in group]
     compared = any(case.speed is not None for case in cases)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from harness.model.outcome import Evidence, Outcome
 from harness.model.verdict import INTERRUPTED, Run
 from harness.report.view.mark import Mark, checks_of
+from harness.report.view.since import since_text, speed_text
 from harness.report.view.steps import Step
+from harness.report.view.waivers import waived_text
 from harness.report.wording import cut, shortened, visible
 from harness.units import count_text
 
@@ -31,7 +33,10 @@ class Count:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Banner:
-    """The top of the page; ``counts`` has every outcome, also those nothing ended with."""
+    """The top of the page; ``counts`` has every outcome, also those nothing ended with.
+
+    ``speed`` says how sure the judgements on speed are, ``since`` when a slowdown began; empty where there is none.
+    """
 
     mark: Mark
     exit_status: int
@@ -39,6 +44,8 @@ class Banner:
     reason: str
     counts: tuple[Count, ...]
     checks: str
+    speed: str
+    since: str
 
 
 def banner(run: Run, findings: tuple[Step, ...]) -> Banner:
@@ -51,6 +58,8 @@ def banner(run: Run, findings: tuple[Step, ...]) -> Banner:
         reason=_reason(run, mark, findings),
         counts=_counts(run),
         checks=_checks_text(run),
+        speed=speed_text(run),
+        since=since_text(run),
     )
 
 
@@ -66,18 +75,19 @@ def _checks_text(run: Run) -> str:
     """``17 checks in 2 cases``, and how many ended how unless all of them passed."""
     checks = [result for result in checks_of(run) if result.check != INTERRUPTED]
     text = f"{count_text(len(checks), 'check')} in {count_text(len(run.verdicts), 'case')}"
+    waived = waived_text(run)
     ended = Counter(result.outcome for result in checks)
     if ended.total() == ended[Outcome.PASSED]:
         return text
     parts = [f"{ended[each]:,} {each.value}" for each in reversed(Outcome) if ended[each]]
-    return f"{text}: {', '.join(parts)}"
+    return f"{text}: {', '.join([*parts, *([waived] if waived else [])])}"
 
 
 def _evidence(run: Run) -> str:
     """Every level the traffic verdicts rest on, the strongest first, with counts where they differ."""
     levels = Counter(verdict.traffic.evidence for verdict in run.verdicts if verdict.traffic)
     if not levels:
-        return "none (nothing watched the boundary)"
+        return "timed only" if run.paired_with else "none (nothing watched the boundary)"
     if len(levels) == 1 and levels.total() == len(run.verdicts):
         return next(iter(levels)).value
     parts = [f"{level.value} in {levels[level]:,}" for level in Evidence if levels[level]]

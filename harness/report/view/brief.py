@@ -6,7 +6,7 @@ import re
 
 from harness.report.wording import cut
 
-__all__ = ["brief"]
+__all__ = ["brief", "worst_error"]
 
 _MEASURED = re.compile(r"(?P<output>.+) (?P<ratio>\d+\.\d+) of the allowed error")
 """How an output within tolerance is told: ``loss 0.12 of the allowed error``."""
@@ -40,6 +40,12 @@ def brief(summary: str, limit: int) -> str:
         return cut(first, limit)
     known = "worst: " if _severity(first) >= 0 else ""
     return f"{known}{cut(first, limit)}{_more(len(others))}"
+
+
+def worst_error(summary: str) -> float | None:
+    """The largest error over allowed that a summary tells, infinity for what has no ratio; none where it tells none."""
+    worst = max(map(_severity, summary.split(_BETWEEN)))
+    return worst if worst >= 0 else None
 
 
 def _fitted(pairs: list[str], *, others: int, limit: int) -> str:

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.model.measurement import CopyBandwidth, Estimate, Rates, rates_of
 from harness.model.outcome import Outcome
-from harness.model.verdict import CheckResult, Verdict
-from harness.report.failure import failure_text
+from harness.model.verdict import Verdict
 from harness.report.view.axis import Axis
-from harness.report.view.brief import brief
+from harness.report.view.checks import CheckView, check_views, numeric_views
+from harness.report.view.conditions import ConditionsView, conditions_view
 from harness.report.view.crossings import RecordView, record_view
+from harness.report.view.distribution import Distribution, distribution
+from harness.report.view.error_map import ErrorMapView, error_map_views
+from harness.report.view.flags import Flag, flags
 from harness.report.view.mark import Mark
+from harness.report.view.ordering import sort_figures
 from harness.report.view.overview import Overview, overview
 from harness.report.view.reasons import Reason, reasons
 from harness.report.view.speed import SpeedView, speed_view
 from harness.report.wording import LONGEST_LABEL, shortened, visible
 from harness.units import count_text, duration_text, percent_text, rate_text
 
-__all__ = ["CaseView", "CheckView", "Fact", "anchors", "case_label", "case_view", "check_view"]
-
-_VALUES = "values"
-_NUMERIC = (_VALUES, "gradients")
-"""The checks whose evidence (worst error over allowed) stands in the overview."""
+__all__ = [
+    "CaseView",
+    "Fact",
+    "Link",
+    "anchors",
+    "case_label",
+    "case_view",
+]
 
 _UNKNOWN = "unknown"
-
-_LONGEST_PASSED = 30
-"""Half a line of the case table: two outputs that are right, beside the gradients."""
-
-_LONGEST_FINDING = 280
-"""Where the worst output is wrong, by how much, and what was expected instead, its longest name and index included."""
 
 _NO_CASE = frozenset({"", "-"})
 """The case of a workload that broke before it had any."""
@@ -54,21 +55,12 @@ class Fact:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckView:
-    """One check of a case, of all devices that say the same; ``brief`` is its summary cut to the overview's size.
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A case and where its section starts."""
 
-    ``failure`` is the text with limits and source lines where a limit was exceeded.
-    """
-
-    check: str
-    mark: Mark
-    summary: str
-    brief: str
-    evidence: str
-    details: tuple[str, ...]
-    next_step: str
-    failure: str
+    label: str
+    anchor: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +69,9 @@ class CaseView:
 
     ``name`` is the case as short as a line of a terminal needs it. ``values`` are the numeric checks, ``call_time`` and ``interval`` the median of a call and how sure it
     is, ``rates`` work, least bytes per second, and those as a fraction of what the device copies; all empty where
-    they do not apply. ``speed`` is how it stands against what it was compared with.
+    they do not apply. ``speed`` is how it stands against what it was compared with. ``figures`` are what each column
+    of the case table is sorted by. ``pictured`` says whether its section draws pictures or only tells them;
+    one that does not may leave its ``reasons`` to another case that has the same (``reasons_at``).
     """
 
     anchor: str
@@ -97,7 +91,19 @@ class CaseView:
     interval: str
     rates: tuple[str, ...]
     speed: SpeedView | None
+    spread: Distribution | None
+    conditions: ConditionsView | None
+    errors: tuple[ErrorMapView, ...]
     facts: tuple[Fact, ...]
+    flags: tuple[Flag, ...]
+    figures: Mapping[str, str]
+    pictured: bool
+    reasons_at: Link | None = None
+
+    @property
+    def row(self) -> str:
+        """The link target of its row in the case table."""
+        return f"row-{self.anchor.removeprefix('case-')}"
 
     @property
     def passed(self) -> bool:
@@ -134,15 +140,16 @@ def case_view(
     relative_to: Path | None,
     copy: CopyBandwidth | None = None,
     axis: Axis | None = None,
-    paired: bool = False,
+    paired_with: str = "",
+    pictured: bool = True,
 ) -> CaseView:
     """All about one verdict, source lines relative to ``relative_to``; ``copy`` is the bandwidth of its run.
 
-    ``axis`` is that of all ratios of the run; ``paired`` says that its samples hold what they are compared with.
+    ``axis`` is that of all ratios of the run; ``paired_with`` names what its samples hold and are compared with.
     """
     rates = rates_of(verdict.throughput, verdict.call_time, copy, device=verdict.timing_device)
     unit = verdict.throughput.unit if verdict.throughput is not None else ""
-    checks = _checks(verdict.checks, relative_to=relative_to)
+    checks = check_views(verdict.checks, relative_to=relative_to)
     traffic = verdict.traffic
     return CaseView(
         anchor=anchor,
@@ -155,7 +162,7 @@ def case_view(
             Fact(shortened(name), shortened(text)) for name, text in verdict.parameters.items()
         ),
         checks=checks,
-        values=_distinct(check for check in checks if check.check in _NUMERIC),
+        values=numeric_views(checks),
         overview=overview(traffic) if traffic else None,
         traffic=record_view(traffic, relative_to=relative_to) if traffic else None,
         controls=tuple(
@@ -165,56 +172,19 @@ def case_view(
         call_time=_call_time(verdict.call_time),
         interval=_interval(verdict.call_time),
         rates=_rates(rates, unit),
-        speed=speed_view(verdict, axis, paired=paired),
+        speed=speed_view(verdict, axis, paired=bool(paired_with)),
+        spread=distribution(verdict, paired_with=paired_with),
+        conditions=conditions_view(verdict),
+        errors=error_map_views(verdict.errors),
         facts=tuple(_facts(verdict)),
+        flags=flags(verdict),
+        figures=sort_figures(verdict, rates),
+        pictured=pictured,
     )
 
 
 def _case_name(verdict: Verdict, *, limit: int = LONGEST_LABEL) -> str:
     return "no case ran" if verdict.case in _NO_CASE else shortened(verdict.case, limit=limit)
-
-
-def check_view(result: CheckResult, *, relative_to: Path | None) -> CheckView:
-    """One check, with limits and source lines as text where a limit was exceeded."""
-    return CheckView(
-        check=shortened(result.check),
-        mark=Mark.of(result.outcome),
-        summary=visible(result.summary),
-        brief=_brief(result),
-        evidence=visible(result.evidence),
-        details=tuple(visible(detail) for detail in result.details),
-        next_step=visible(result.next_step),
-        failure=failure_text(result, relative_to=relative_to) if result.violations else "",
-    )
-
-
-def _brief(result: CheckResult) -> str:
-    """Of a pass how near the values came, of gradients that they passed, of anything else what was found."""
-    if result.outcome is not Outcome.PASSED:
-        return brief(visible(result.summary), _LONGEST_FINDING)
-    if result.check != _VALUES:
-        return shortened(result.check)
-    return brief(visible(result.summary), _LONGEST_PASSED)
-
-
-def _checks(results: Iterable[CheckResult], *, relative_to: Path | None) -> tuple[CheckView, ...]:
-    """The worst first; those that differ only in what they rest on (two devices), once with all of it."""
-    alike: dict[tuple[object, ...], tuple[CheckResult, list[str]]] = {}
-    for result in results:
-        said = (result.check, result.outcome, result.summary, result.details, result.violations)
-        _, evidence = alike.setdefault(said, (result, []))
-        if result.evidence and result.evidence not in evidence:
-            evidence.append(result.evidence)
-    views = [
-        check_view(replace(result, evidence="; ".join(evidence)), relative_to=relative_to)
-        for result, evidence in alike.values()
-    ]
-    return tuple(sorted(views, key=lambda view: -view.mark.severity))
-
-
-def _distinct(checks: Iterable[CheckView]) -> tuple[CheckView, ...]:
-    """Checks that say the same in the overview, whatever their details."""
-    return tuple({(check.check, check.mark, check.brief): check for check in checks}.values())
 
 
 def _facts(verdict: Verdict) -> Iterable[Fact]:

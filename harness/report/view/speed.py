@@ -18,8 +18,8 @@ from harness.units import count_text, duration_text, percent_text, ratio_text
 
 __all__ = ["Drift", "SpeedView", "speed_view"]
 
-_UNDECIDED, _NOT_JUDGED, _NOT_SLOWER = "inconclusive", "not judged", "not slower"
-"""The last two: of raw times nobody vouches for, and of an interval that reaches out of the margin on the fast side alone."""
+_UNDECIDED, _NOT_JUDGED, _NOT_SLOWER, _WAIVED = "inconclusive", "not judged", "not slower", "waived"
+"""Not judged: raw times nobody vouches for. Not slower: an interval that leaves the margin on the fast side alone."""
 
 _MOST_NAMED = 12
 """Processes told one by one; of more, the slowest and the fastest."""
@@ -102,7 +102,7 @@ def speed_view(verdict: Verdict, axis: Axis | None, *, paired: bool) -> SpeedVie
         value=ratio.value,
         ratio=ratio_text(ratio.value),
         interval=_interval(change),
-        decision=_decision(result.outcome, change),
+        decision=_decision(result, change),
         baseline=duration_text(change.baseline_ns) if _positive(change.baseline_ns) else "unknown",
         against=shortened(change.against),
         margin=percent_text(change.margin),
@@ -137,8 +137,11 @@ def _positive(value: float) -> bool:
     return 0 < value < math.inf
 
 
-def _decision(outcome: Outcome, change: SpeedChange) -> str:
+def _decision(result: CheckResult, change: SpeedChange) -> str:
     """The decision as far as the outcome lets it stand: an unchanged that might hide a slowdown is not told as such."""
+    outcome = result.outcome
+    if result.waiver is not None:
+        return _WAIVED
     if outcome is Outcome.SKIPPED:
         return _NOT_JUDGED
     if outcome is Outcome.INCONCLUSIVE:
@@ -156,7 +159,7 @@ def _interval(change: SpeedChange) -> str:
 def _text(result: CheckResult, change: SpeedChange) -> str:
     figures = f"{ratio_text(change.ratio.value)} the time, {percent_text(change.ratio.confidence)} interval"
     margin = f"the margin reaches to {ratio_text(1 + change.margin)}"
-    decision = _decision(result.outcome, change)
+    decision = _decision(result, change)
     return f"{decision}, {result.outcome.value}: {figures} {_interval(change)}; {margin}"
 
 

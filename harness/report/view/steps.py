@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.model.outcome import Evidence, Outcome
 from harness.model.verdict import INTERRUPTED, CheckResult, Run
 from harness.report.failure import failure_text
-from harness.report.view.cases import case_label
+from harness.report.view.cases import Link, case_label
 from harness.report.view.mark import Mark
 from harness.report.wording import shortened
 from harness.units import count_text
@@ -19,14 +19,6 @@ __all__ = ["Link", "Step", "steps"]
 _Likeness = tuple[Outcome, str, str, str]
 
 _ADVICE = Mark("→", "worth doing", "advice")
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A case and where its section starts."""
-
-    label: str
-    anchor: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,28 +47,45 @@ def steps(run: Run, anchors: tuple[str, ...], *, relative_to: Path | None) -> tu
     for result, link in _results(run, anchors):
         if result.outcome is Outcome.PASSED:
             continue
-        likeness = (result.outcome, result.check, result.summary, result.next_step)
-        group = alike.setdefault(likeness, _Alike(result, {}, {}))
+        group = alike.setdefault(_likeness(result), _Alike([], {}))
+        group.results.append((result, link))
         group.evidence[result.evidence] = None
-        if link is not None:
-            group.cases[link] = None
     ordered = sorted(alike.values(), key=_worst_first)
     return tuple(_step(group, relative_to) for group in ordered) or tuple(_advice(run))
+
+
+def _likeness(result: CheckResult) -> _Likeness:
+    """What results that need one step share: what they say, of changes of speed the decision and not the figures."""
+    what = result.summary if result.change is None else result.change.decision
+    return result.outcome, result.check, what, result.next_step
 
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
     """Cases being gathered because they need the same step, and what that rests on, each once."""
 
-    first: CheckResult
-    cases: dict[Link, None]
+    results: list[tuple[CheckResult, Link | None]]
     evidence: dict[str, None]
+
+    @property
+    def first(self) -> CheckResult:
+        """The slowest, or the first where nothing is said of speed."""
+        return max((result for result, _ in self.results), key=_slowness)
+
+    def cases(self) -> tuple[Link, ...]:
+        """The cases, the slowest first, otherwise as they ran."""
+        slowest = sorted(self.results, key=lambda found: -_slowness(found[0]))
+        return tuple(dict.fromkeys(link for _, link in slowest if link is not None))
+
+
+def _slowness(result: CheckResult) -> float:
+    return result.change.ratio.value if result.change is not None else 0.0
 
 
 def _worst_first(group: _Alike) -> tuple[int, float]:
     """By outcome, then by how much slower; what says nothing of speed keeps its place before that."""
-    change = group.first.change
-    return -group.first.outcome.severity, 1 / change.ratio.value if change is not None else 0.0
+    slowness = _slowness(group.first)
+    return -group.first.outcome.severity, 1 / slowness if slowness > 0 else 0.0
 
 
 _NOTHING = CheckResult(
@@ -115,11 +124,11 @@ _UNCHECKED = CheckResult(
 
 
 def _step(group: _Alike, relative_to: Path | None) -> Step:
-    result, cases = group.first, tuple(group.cases)
+    result, cases = group.first, group.cases()
     return Step(
         check=result.check,
         mark=Mark.of(result.outcome),
-        title=_title(result, cases),
+        title=_title(group),
         cases=cases,
         headline=shortened(result.summary, limit=_LONGEST_HEADLINE),
         finding=shortened(result.summary, limit=_LONGEST_FINDING),
@@ -129,13 +138,16 @@ def _step(group: _Alike, relative_to: Path | None) -> Step:
     )
 
 
-def _title(result: CheckResult, cases: tuple[Link, ...]) -> str:
+def _title(group: _Alike) -> str:
+    result, cases = group.first, group.cases()
     if result.check == INTERRUPTED:
         return "the run was interrupted"
     where = ""
     if cases:
         where = f" in {cases[0].label if len(cases) == 1 else count_text(len(cases), 'case')}"
-    return f"{shortened(result.check)} {result.outcome.value}{where}"
+    figures = {each.summary for each, _ in group.results}
+    slowest = "; the slowest:" if len(figures) > 1 else ""  # whose figures follow
+    return f"{shortened(result.check)} {result.outcome.value}{where}{slowest}"
 
 
 def _evidence(group: _Alike) -> str:

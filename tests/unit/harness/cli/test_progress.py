@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import io
+import re
 
-from harness.cli.progress import Lines
+import pytest
+from rich.console import Console
+
+from harness.cli.progress import Lines, Pace, shown
 
 
 class Clock:
@@ -58,3 +62,43 @@ def test_a_long_name_is_cut(capsys) -> None:
     (line,) = said(capsys)
     assert len(line) < 160
     assert "(5,000 characters)" in line
+
+
+def test_the_rest_takes_as_long_as_what_is_done_says() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    pace.begin(0, 4)
+    assert pace.left_s is None  # nothing is known yet
+    clock.now = 20.0
+    pace.begin(2, 4)
+    assert pace.left_s == pytest.approx(20.0)
+    clock.now = 25.0
+    assert pace.left_s == pytest.approx(15.0)
+    clock.now = 90.0
+    assert pace.left_s is None  # overdue: no negative time, and no zero that stays
+
+
+def test_where_it_is_piped_each_case_is_told_on_standard_error_and_nothing_on_the_console(
+    capsys,
+) -> None:
+    stream = io.StringIO()
+    with shown(Console(file=stream), threads=False) as display:
+        display.report("toys/a", 0, 2)
+        display.tick()
+        display.report("toys/b", 1, 2)
+    assert stream.getvalue() == ""
+    assert said(capsys) == ["[1/2] toys/a", "[2/2] toys/b"]
+
+
+def test_a_terminal_shows_the_case_what_is_done_about_it_and_how_far_it_is_in_one_line() -> None:
+    stream = io.StringIO()
+    with shown(Console(file=stream, force_terminal=True, width=80), threads=False) as display:
+        display.report("toys/[bold]a", 0, 3)
+        display.stage("timing")
+        display.report("a-workload-with-a-long-name/" + "n" * 300, 1, 3)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    lines = [line for line in re.split(r"[\r\n]+", drawn) if line.strip()]
+    assert any(line.startswith("toys/[bold]a") and "0/3" in line for line in lines)
+    assert any("…" in line and "1/3" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+    assert stream.getvalue().endswith("\x1b[1A\x1b[2K")  # nothing is left of it

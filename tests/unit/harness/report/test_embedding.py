@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FileFormatError
-from harness.report.embedding import ELEMENT, embed, extract, is_page
+from harness.report.embedding import ELEMENT, embed, extract, extract_all, is_page
 from harness.report.html import render_html
 from harness.report.json import encode_run, read_run
 
@@ -78,3 +78,28 @@ def test_a_small_page_cannot_unpack_into_a_large_memory() -> None:
 def test_a_page_is_told_from_a_run_file() -> None:
     assert is_page(b"\n<!DOCTYPE html>")
     assert not is_page(encode_run(a_run()))
+
+
+def a_page_of(*texts: str) -> bytes:
+    elements = (
+        f'<script type="application/gzip" id="run-data{f"-{n}" if n > 1 else ""}">\n{text}\n</script>'
+        for n, text in enumerate(texts, start=1)
+    )
+    return ("<!doctype html>\n" + "\n".join(elements)).encode()
+
+
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=4))
+def test_all_that_was_embedded_comes_out_in_order(runs: list[bytes]) -> None:
+    page = a_page_of(*map(embed, runs))
+    assert list(extract_all(page, source="report.html", largest=1_000)) == runs
+
+
+def test_where_one_run_is_wanted_a_page_of_several_is_refused_with_their_number() -> None:
+    with pytest.raises(FileFormatError, match=r"report\.html: holds 2 runs, where one is wanted"):
+        extracted(a_page_of(embed(b"a"), embed(b"b")))
+
+
+def test_one_damaged_run_among_several_is_no_run_less_without_a_word() -> None:
+    page = a_page_of(embed(b"a"), embed(b"b" * 99)[:-12])
+    with pytest.raises(FileFormatError, match="is cut off"):
+        list(extract_all(page, source="report.html", largest=1_000))

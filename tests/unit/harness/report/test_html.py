@@ -7,34 +7,47 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from builders import (
     a_change,
     a_check,
     a_compared_verdict,
+    a_condition,
     a_copy_bandwidth,
     a_defective_record,
     a_failed_traffic_check,
+    a_history,
+    a_matmul_rate,
     a_record,
     a_run,
     a_sample,
     a_self_check,
+    a_timeline,
+    a_training,
     a_verdict,
     an_environment,
+    an_error_map,
     an_estimate,
+    an_event,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.model.budget import WHOLE_RUN
+from harness.model.environment import Environment
 from harness.model.event import Site
 from harness.model.measurement import Throughput
 from harness.model.outcome import Outcome
 from harness.model.trace import TrafficCounts
 from harness.model.traffic import TrafficLine
+from harness.model.training import Stage, Training
 from harness.model.verdict import Run
+from harness.model.waiver import Waiver
+from harness.report import html
 from harness.report.embedding import extract
 from harness.report.html import content_security_policy, prose, render_html
 from harness.report.json import decode_run
@@ -177,12 +190,39 @@ def test_only_our_own_script_runs_and_the_policy_forbids_all_loading(page: Page)
     assert "script-src 'unsafe-inline'" not in content_security_policy()
 
 
-def test_the_script_of_the_page_is_the_one_the_policy_names() -> None:
-    scripts = re.findall(r"<script>(.*?)</script>", render_html(RUNS["compared"]), re.DOTALL)
-    (script,) = scripts
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"'sha256-{digest}'" in content_security_policy()
-    assert "<script>" not in render_html(RUNS["full"])  # nothing to sort by
+@pytest.mark.parametrize("element", ["script", "style"])
+def test_what_is_embedded_is_what_the_policy_names(element: str) -> None:
+    (text,) = re.findall(f"<{element}>(.*?)</{element}>", render_html(a_run()), re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    assert f"{element}-src 'sha256-{digest}';" in content_security_policy()
+
+
+def test_the_script_is_small_plain_and_asks_for_nothing() -> None:
+    script = str(html.script())
+    assert script.count("\n") <= 300
+    for word in (
+        "fetch(",
+        "XMLHttp",
+        "import",
+        "eval(",
+        "innerHTML",
+        "http:",
+        "https:",
+        "Function(",
+    ):
+        assert word not in script
+
+
+def test_every_style_sheet_of_a_section_is_embedded_and_that_of_the_page_comes_first() -> None:
+    folder = Path(html.__file__).parent / "assets"
+    sheets = [path.read_text("utf-8") for path in sorted(folder.glob("*.css"))]
+    style = str(html.style())
+    assert all(sheet in style for sheet in sheets)
+    assert style.startswith((folder / "report.css").read_text("utf-8"))
+
+
+def test_no_element_has_a_style_of_its_own_which_the_policy_would_forbid(page: Page) -> None:
+    assert not any("style" in attributes for _, attributes in page.elements)
 
 
 def test_every_link_within_the_page_has_a_target_and_ids_are_unique(page: Page) -> None:
@@ -245,7 +285,7 @@ def test_every_outcome_has_its_sign_beside_its_colour() -> None:
 
 
 def embedded(page: str) -> bytes:
-    return extract(page.encode(), source="page", largest=2**20)
+    return extract(page.encode(), source="page", largest=2**24)
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=list(RUNS))
@@ -254,8 +294,10 @@ def test_the_run_itself_can_be_read_back_from_the_page(run: Run) -> None:
 
 
 def with_text(text: str) -> Run:
-    """A run in which everything that can be foreign is ``text``."""
-    line = TrafficLine(api=text, count=2, blocking=True, site=Site(text, 1, text), regions=(text,))
+    """A run in which every field of the model that can hold foreign text holds ``text``."""
+    site = Site(text, 1, text)
+    line = TrafficLine(api=text, count=2, blocking=True, site=site, regions=(text,))
+    drawn = a_timeline(replace(an_event(api=text, regions=(text,)), site=site))
     failed = a_check(
         check=text,
         outcome=Outcome.FAILED,
@@ -265,17 +307,27 @@ def with_text(text: str) -> Run:
         next_step=text,
         change=a_change(decision=text, against=text),
     )
+    waiver = Waiver(case=text, check=text, reason=text, since=text, until=text)
     verdict = a_verdict(
         failed,
+        replace(failed, outcome=Outcome.SKIPPED, change=None, waiver=waiver),
         workload=text,
         case=text,
         parameters={text: text},
-        traffic=a_record(label=text, lines=(line,), probe=text, regions={text: TrafficCounts()}),
-        controls=(a_defective_record(label=text),),
+        traffic=a_record(
+            label=text, lines=(line,), probe=text, regions={text: TrafficCounts()}, timeline=drawn
+        ),
+        controls=(replace(a_defective_record(label=text), timeline=drawn),),
         call_time=an_estimate(),
         throughput=Throughput(unit=text, units_per_call=1, bytes_per_call=1),
         timing_device=text,
+        flops_per_call=1e6,
+        errors=(an_error_map(output=text, dtype=text),),
+        conditions=(a_condition(), a_condition(at_s=1.0, limited=(text,))),
+        training=training_of(text),
     )
+    elsewhere = Environment(hard={text: text}, soft={text: text}, commit=text, dirty=True)
+    history = a_history(key=verdict.key, change_at=6, commit=text)
     return a_run(
         verdict,
         run_id=text,
@@ -288,33 +340,58 @@ def with_text(text: str) -> Run:
             a_self_check(key=text, summary=text, next_step=text, device=text, created=text),
             replace(a_self_check(key=f"{text} unchecked", summary=text), decisions=0),
         ),
+        environment=elsewhere,
+        baseline_environment=replace(elsewhere, hard={text: f"{text} then"}),
+        history=(replace(history, points=tuple(replace(p, created=text) for p in history.points)),),
+        matmul_rate=a_matmul_rate(device=text),
     )
 
 
-def structure(run: Run) -> list[str]:
-    """Every element but the code that a pair of backticks makes."""
-    return [tag for tag, _ in Page(render_html(run)).elements if tag != "code"]
+def training_of(text: str) -> Training:
+    usual = a_training(program=text, data=text, notes=(text,))
+    (curve,), (timing,) = usual.curves, usual.timings
+    assert curve.band is not None
+    return replace(
+        usual,
+        curves=(
+            replace(
+                curve, name=text, x_unit=text, unit=text, band=replace(curve.band, source=text)
+            ),
+        ),
+        timings=(replace(timing, label=text, unit=text, stages=(Stage(name=text, seconds=0.1),)),),
+        published=text,
+    )
+
+
+@cache
+def usual_structure() -> list[tuple[str, tuple[str, ...]]]:
+    return structure(Page(render_html(with_text("x"))))
+
+
+def structure(page: Page) -> list[tuple[str, tuple[str, ...]]]:
+    """Every element with the names of its attributes, but the code that a pair of backticks makes."""
+    return [(tag, tuple(named)) for tag, named in page.elements if tag != "code" or named]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_shown_and_changes_nothing_else(text: str) -> None:
-    run = with_text(text)
-    page = Page(render_html(run))
+    rendered = render_html(with_text(text))
+    page = Page(rendered)
     assert visible(text) in page.text
-    assert structure(run) == structure(with_text("x"))
+    assert structure(page) == usual_structure()
     assert page.named("script") == [{"type": "application/gzip", "id": "run-data"}, {}]
-    assert json.loads(embedded(render_html(run)))["run_id"] == text
+    assert json.loads(embedded(rendered))["run_id"] == text
 
 
 @given(st.text(st.characters(), min_size=1, max_size=30))
 @settings(max_examples=50)
 def test_no_text_at_all_becomes_markup(text: str) -> None:
-    run = with_text(text)
-    page = Page(render_html(run))
+    rendered = render_html(with_text(text))
+    page = Page(rendered)
     assert visible(text) in page.text
     assert page.open == []
-    assert structure(run) == structure(with_text("x"))
-    assert json.loads(embedded(render_html(run)))["run_id"] == text
+    assert structure(page) == usual_structure()
+    assert json.loads(embedded(rendered))["run_id"] == text
 
 
 def test_what_stands_between_backticks_is_code_and_nothing_but_code() -> None:
@@ -338,8 +415,8 @@ def test_a_comparison_shows_both_times_the_ratio_and_a_bar_with_its_words() -> N
     assert "1.20 ms" in text
     assert "1.050x 1.045 to 1.055 regressed" in " ".join(text.split())
     assert table.count('<svg class="ratio') == 3
-    assert 'role="img"><title>regressed, failed: 1.050x the time, 95.0 % interval' in table
-    assert table.count("data-ratio=") == 3
+    assert table.count('data-label="ratio" data-by="') == 3
+    assert "against the margin of 1.0 % (the band)" in text
     assert table.count('class="arrow"') == 1  # the case at twice the time lies beyond the axis
 
 

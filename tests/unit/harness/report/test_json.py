@@ -189,6 +189,8 @@ def test_the_version_is_judged_before_anything_else() -> None:
         (b"", "is empty"),
         (b" \n", "is empty"),
         (b"\xff\xfe", "is not UTF-8 text (byte 0xff at 0)"),
+        (b"\0" * 100, "holds NUL bytes (the first at 0)"),
+        (b'{"seed": 1, "run_id": "a\0\0\0', "holds NUL bytes (the first at 24)"),
         (b"<html>", "is not JSON (Expecting value) at line 1 column 1"),
         (b"[]", "$ is no object, so not a run"),
         (b"{}", "is not marked as a run (its \"format\" is None, not 'ondevice-harness run')"),

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from builders import a_check, a_failed_traffic_check, a_record, a_run, a_verdict
+from dataclasses import replace
+
+from builders import (
+    a_check,
+    a_compared_verdict,
+    a_failed_traffic_check,
+    a_record,
+    a_run,
+    a_verdict,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness.model.outcome import Outcome
+from harness.model.waiver import Waiver
 from harness.report.markdown import fenced, markdown_summary, markdown_text
 from harness.report.wording import visible
 
@@ -65,7 +75,9 @@ def test_hostile_names_leave_the_table_as_it_is(workload, summary):
     cells = [token for token in tokens if token.type in ("td_open", "th_open")]
     assert len(rows) == 2
     assert len(cells) % 2 == 0
-    assert [token.content for token in tokens if token.type == "heading_open"] == [""] * 3
+    assert [token.content for token in tokens if token.type == "heading_open"] == [
+        ""
+    ] * 4  # the verdict, cases, next steps, how to get it again
     assert not any(token.type == "html_block" for token in tokens)
     text.encode()
 
@@ -107,8 +119,33 @@ def test_what_was_left_out_is_counted():
     assert steps > 100
 
 
-def test_three_thousand_failures_fit_a_mebibyte():
+def test_ten_thousand_cases_are_cut_to_a_mebibyte_and_what_is_missing_is_counted():
     failed = a_check(outcome=Outcome.FAILED, summary="x" * 300)
-    verdicts = [a_verdict(failed, case=f"{number}-{'y' * 100}") for number in range(3_000)]
+    verdicts = [a_verdict(failed, case=str(number)) for number in range(10_000)]
     text = markdown_summary(a_run(*verdicts))
-    assert 2**19 < len(text.encode()) <= 2**20
+    assert len(text.encode()) <= 2**20
+    assert f"{10_000 - text.count(chr(10) + '| ✗ |'):,} rows of the table" in text
+
+
+def test_the_same_run_always_gives_the_same_text():
+    run = a_run(a_verdict(a_failed_traffic_check(), traffic=a_record()), a_compared_verdict())
+    assert markdown_summary(run) == markdown_summary(run)
+
+
+def test_a_comparison_shows_the_ratio_with_its_interval_and_what_it_decides():
+    text = markdown_summary(a_run(a_compared_verdict(), paired_with="main"))
+    assert "| baseline | call time | ratio |" in text
+    assert r"| 1.20 ms | 1.25 ms 1.20 to 1.30 ms | 1.050x \(1.045 to 1.055\) regressed |" in text
+
+
+def test_what_was_waived_is_counted_beside_the_verdict():
+    waiver = Waiver(case="*", check="values", reason="known", since="2025-11-01")
+    waived = replace(a_check(outcome=Outcome.SKIPPED), waiver=waiver)
+    assert "1 check waived" in markdown_summary(a_run(a_verdict(waived)))
+    assert "waived" not in markdown_summary(a_run(a_verdict()))
+
+
+def test_how_to_get_the_run_and_its_page_again_comes_last():
+    text = markdown_summary(a_run(a_verdict(), command="harness run --seed 7"))
+    assert text.index("harness run --seed 7") < text.index("`harness report FILE`")
+    assert text.endswith("`harness report FILE`\n")

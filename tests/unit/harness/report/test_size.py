@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import random
+import time
+from collections.abc import Callable
+
 from builders import (
+    a_change,
     a_check,
+    a_compared_verdict,
+    a_history,
     a_limit,
     a_record,
     a_run,
     a_sample,
     a_transfer,
     a_verdict,
+    an_error_map,
     an_estimate,
 )
 
@@ -69,6 +77,19 @@ def a_green_case(number: int) -> Verdict:
         sample=a_sample(call_ns=tuple(1e6 + 997.3 * number + 13.7 * n for n in range(80))),
         call_time=an_estimate(value=1e6 + number),
         throughput=Throughput(unit="samples", units_per_call=4096, bytes_per_call=49_152_000),
+        flops_per_call=2e7,
+        errors=(an_error_map(), an_error_map(output="gradient", shape=(4096, number + 1))),
+    )
+
+
+def a_compared_case(number: int) -> Verdict:
+    """A case timed in 80 pairs by five processes, no two of the times alike."""
+    drawn = random.Random(number)
+    return a_compared_verdict(
+        case=f"4096x{1000 + number}-float32",
+        change=a_change(ratio=1 + number % 20 / 1000),
+        ratios=tuple(drawn.gauss(1.0, 0.01) for _ in range(80)),
+        process_starts=tuple(range(0, 80, 16)),
     )
 
 
@@ -76,13 +97,44 @@ def page_bytes(run: Run) -> int:
     return len(render_html(run).encode())
 
 
-def test_the_cases_of_a_full_run_stay_below_a_quarter_of_a_megabyte() -> None:
-    assert page_bytes(a_run(*map(a_green_case, range(33)))) < 250_000
+def bytes_of(count: int, runs: Callable[[int], Run]) -> float:
+    """Of a page of so many cases, from what each costs beyond those whose pictures are drawn."""
+    few, more = page_bytes(runs(100)), page_bytes(runs(140))
+    return few + (more - few) / 40 * (count - 100)
+
+
+def green(count: int) -> Run:
+    return a_run(*map(a_green_case, range(count)))
+
+
+def compared(count: int) -> Run:
+    return a_run(*map(a_compared_case, range(count)), paired_with="main")
+
+
+def test_the_cases_of_a_full_run_stay_below_four_tenths_of_a_megabyte() -> None:
+    assert page_bytes(green(33)) < 400_000
 
 
 def test_a_thousand_cases_stay_below_five_megabytes() -> None:
-    few, more = (page_bytes(a_run(*map(a_green_case, range(count)))) for count in (10, 60))
-    assert few + (more - few) / 50 * 990 < 5_000_000
+    assert bytes_of(1000, green) < 5_000_000
+
+
+def test_a_thousand_compared_cases_with_their_samples_stay_below_five_megabytes() -> None:
+    assert bytes_of(1000, compared) < 5_000_000
+
+
+def test_a_hundred_cases_with_fifty_runs_of_history_are_a_megabyte_built_at_once() -> None:
+    verdicts = [a_green_case(number) for number in range(100)]
+    histories = tuple(
+        a_history(key=verdict.key, runs=50, change_at=place % 50 or None)
+        for place, verdict in enumerate(verdicts)
+    )
+    run = a_run(*verdicts, history=histories)
+    render_html(a_run())  # templates are compiled once per process
+    start = time.process_time()
+    size = page_bytes(run)
+    assert size < 1_000_000
+    assert time.process_time() - start < 5.0  # 0.4 s; ten times that on a busy machine
 
 
 def test_the_lines_of_a_noisy_case_are_told_once_and_not_per_region() -> None:

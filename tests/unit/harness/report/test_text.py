@@ -218,7 +218,7 @@ def test_an_empty_run_says_so() -> None:
 
 
 def test_notes_come_last() -> None:
-    assert lines_of(a_run(a_verdict(), notes=("no bfloat16",)))[-1] == "note  no bfloat16"
+    assert lines_of(a_run(a_verdict(), notes=("no bfloat16",)))[-2:] == ["", "note  no bfloat16"]
 
 
 def test_more_notes_than_fit_are_counted() -> None:
@@ -295,15 +295,64 @@ def test_sentences_are_wrapped_below_their_own_beginning() -> None:
     ]
 
 
-def test_a_line_of_code_is_never_wrapped_and_the_limit_above_it_is() -> None:
+def test_a_line_of_code_has_its_file_on_a_line_of_its_own_where_both_do_not_fit() -> None:
     failed = a_failed_traffic_check(a_violation(because=SAID))
     lines = lines_of(a_run(a_verdict(failed)), width=60)
-    assert (
-        "       1. 4 B device -> pageable, cudaMemcpyAsync   ops/host_roundtrip.py:31 in forward"
-        in lines
-    )
+    code = lines.index("       1. 4 B device -> pageable, cudaMemcpyAsync")
+    assert lines[code + 1] == "          ops/host_roundtrip.py:31 in forward"
     start = lines.index("       allowed   0 D2H   (the output is wrong in every one")
     assert lines[start + 1].startswith("                 of its entries")
+    whole = (
+        "       1. 4 B device -> pageable, cudaMemcpyAsync   ops/host_roundtrip.py:31 in forward"
+    )
+    assert whole in lines_of(a_run(a_verdict(failed)), width=len(whole))
+
+
+def test_a_line_of_code_longer_than_the_terminal_is_left_to_it() -> None:
+    site = Site("/a" + "/long" * 20 + "/file.py", 12345, "forward")
+    failed = a_failed_traffic_check(a_violation(a_transfer(site=site)))
+    assert f"{site}" in lines_of(a_run(a_verdict(failed)), width=60)
+
+
+def low(run: Run, *, height: int, width: int = 80) -> list[str]:
+    lines = summary_lines(build_page(run), width=width, height=height)
+    return [line.text for line in lines]
+
+
+def a_long_run() -> Run:
+    return a_run(
+        *(a_timed_verdict(case=f"c{n}") for n in range(9)),
+        copy_bandwidth=a_copy_bandwidth(),
+        notes=("no bfloat16",),
+    )
+
+
+def test_what_a_low_terminal_has_no_room_for_is_named_and_the_verdict_stays() -> None:
+    lines = low(a_long_run(), height=24)
+    assert len(lines) <= 21
+    assert lines[0].startswith("✓ PASSED")
+    left_out = "before and after, advice, copy bandwidth and self-check, notes"
+    assert lines[-1] == f"in the report  {left_out}"
+    assert "before and after  " not in "\n".join(lines)
+
+
+def test_a_high_terminal_and_a_pipe_get_all_of_it() -> None:
+    everything = lines_of(a_long_run(), width=80)
+    assert low(a_long_run(), height=60) == everything
+    assert not any("in the report" in line for line in everything)
+
+
+def test_what_did_not_pass_goes_before_advice_and_at_least_one_finding_stays() -> None:
+    wrong = [
+        a_verdict(
+            a_check(outcome=Outcome.FAILED, summary=f"wrong {n}", next_step="look"), case=f"{n}"
+        )
+        for n in range(9)
+    ]
+    lines = low(a_run(*wrong, notes=("no bfloat16",)), height=24)
+    assert any("values failed in" in line for line in lines)
+    assert "  and 8 more in the report" in lines
+    assert len(lines) <= 24
 
 
 def test_a_line_of_code_within_a_sentence_stays_in_one_piece() -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from builders import a_check, a_failed_traffic_check, a_record, a_run, a_verdict
+from builders import (
+    a_check,
+    a_compared_verdict,
+    a_failed_traffic_check,
+    a_history,
+    a_record,
+    a_run,
+    a_verdict,
+)
 
 from harness.errors import ExitCode
 from harness.model.outcome import Evidence, Outcome
@@ -217,3 +225,16 @@ def test_several_levels_are_told_strongest_first_with_their_counts() -> None:
 
 def test_no_evidence_is_said_and_not_left_blank() -> None:
     assert banner_of(a_verdict()).evidence == "none (nothing watched the boundary)"
+
+
+def test_two_versions_side_by_side_are_said_to_have_been_timed_and_not_to_be_unwatched() -> None:
+    top = build_page(a_run(a_compared_verdict(), paired_with="main (0123456)")).banner
+    assert top.evidence == "timed only"
+    assert top.speed == "1 case side by side, 95.0 % intervals"
+    assert build_page(a_run(a_verdict())).banner.evidence == "none (nothing watched the boundary)"
+
+
+def test_a_slowdown_the_history_knows_of_is_dated() -> None:
+    run = a_run(a_compared_verdict(), history=(a_history(change_at=8),), baseline="main")
+    assert build_page(run).banner.since.startswith("2025-11-25 (commit 0123456789ab)")
+    assert banner_of(a_verdict()).since == ""

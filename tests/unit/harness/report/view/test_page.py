@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 from builders import (
+    a_change,
     a_check,
+    a_compared_verdict,
+    a_defective_record,
+    a_failed_traffic_check,
+    a_limit,
     a_record,
     a_run,
     a_transfer,
@@ -37,9 +42,12 @@ def test_the_title_says_outcome_and_run() -> None:
 
 
 def test_what_decides_comparability_stands_apart_from_what_explains() -> None:
-    page = build_page(a_run())
-    assert page.hard == (Fact("cpu.model", "EPYC 7B13"), Fact("python.version", "3.11.9"))
-    assert page.soft == (Fact("numpy.version", "2.4.0"),)
+    hard, soft = build_page(a_run()).fact_tables
+    assert [(row.name, row.now) for row in hard.others] == [
+        ("cpu.model", "EPYC 7B13"),
+        ("python.version", "3.11.9"),
+    ]
+    assert [(row.name, row.now) for row in soft.others] == [("numpy.version", "2.4.0")]
 
 
 @pytest.mark.parametrize(
@@ -162,3 +170,51 @@ def test_what_the_counts_are_of_is_taken_from_the_records(
         for n, first in enumerate(first_calls)
     )
     assert build_page(a_run(*verdicts)).counted == counted
+
+
+def test_the_navigation_has_the_sections_there_are() -> None:
+    assert "self-check" not in build_page(a_run(a_verdict())).sections
+    timed = build_page(a_run(a_verdict(call_time=an_estimate(), controls=(a_defective_record(),))))
+    assert "self-check" in timed.sections
+    assert list(timed.sections)[:2] == ["next", "cases"]
+
+
+def test_only_the_worst_cases_are_pictured_and_the_others_refer_to_a_budget_told_before() -> None:
+    green = [a_verdict(case=f"c{n}", traffic=a_record()) for n in range(150)]
+    bad = a_verdict(a_failed_traffic_check(), case="bad", traffic=a_defective_record())
+    page = build_page(a_run(*green, bad))
+    assert [case.pictured for case in page.cases] == [True] * 50 + [False] * 101
+    assert page.cases[0].case == "bad"
+    assert page.unpictured == 101
+    assert all(case.reasons for case in page.cases[:50])
+    assert all(not case.reasons for case in page.cases[50:])
+    told = page.cases[50].reasons_at
+    assert told is not None
+    assert told.anchor == page.cases[0].anchor
+
+
+def test_a_budget_of_its_own_is_told_however_many_cases_there_are() -> None:
+    green = [a_verdict(case=f"c{n}", traffic=a_record()) for n in range(101)]
+    own = a_record(limits={"forward": (a_limit(because="it is special"),)})
+    page = build_page(a_run(*green, a_verdict(case="own", traffic=own)))
+    assert page.cases[-1].case == "own"
+    assert [reason.because for reason in page.cases[-1].reasons] == ["it is special"]
+
+
+def test_the_filter_counts_every_outcome_there_is_and_stays_away_from_a_short_table() -> None:
+    skipped = a_check(check="throughput", outcome=Outcome.SKIPPED)
+    few = [a_verdict(a_check(), skipped, case=f"c{n}") for n in range(5)]
+    assert not build_page(a_run(*few)).filtered
+    page = build_page(a_run(*few, a_verdict()))
+    assert page.filtered
+    assert [(count.mark.word, count.number) for count in page.outcomes] == [
+        ("skipped", 5),
+        ("passed", 1),
+    ]
+
+
+def test_a_margin_all_cases_share_is_told_once() -> None:
+    same, other = a_compared_verdict(case="a"), a_change(margin=0.02)
+    assert build_page(a_run(same, a_verdict())).margin == "1.0 %"
+    assert build_page(a_run(same, a_compared_verdict(case="b", change=other))).margin == ""
+    assert build_page(a_run(a_verdict())).margin == ""

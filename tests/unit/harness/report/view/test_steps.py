@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from builders import a_check, a_failed_traffic_check, a_record, a_run, a_sample, a_verdict
+from builders import (
+    a_change,
+    a_check,
+    a_compared_verdict,
+    a_failed_traffic_check,
+    a_record,
+    a_run,
+    a_sample,
+    a_verdict,
+)
 
 from harness.model.outcome import Evidence, Outcome
 from harness.model.verdict import INTERRUPTED, Run
@@ -127,3 +136,16 @@ def test_a_finding_of_ten_thousand_characters_leaves_room_for_the_next() -> None
 def test_no_advice_stands_between_a_reader_and_a_finding() -> None:
     run = a_run(a_verdict(OPEN, traffic=a_record(), sample=a_sample()))
     assert [step.mark.word for step in steps_of(run)] == ["inconclusive"]
+
+
+def test_slowdowns_of_many_cases_are_one_step_with_the_slowest_first() -> None:
+    ratios = {"a": 1.02, "b": 1.5, "c": 1.1}
+    run = a_run(
+        *(a_compared_verdict(case=name, change=a_change(ratio=by)) for name, by in ratios.items()),
+        a_compared_verdict(case="d", change=a_change(ratio=1.0), outcome=Outcome.INCONCLUSIVE),
+    )
+    failed, undecided = steps_of(run)
+    assert failed.title == "throughput failed in 3 cases; the slowest:"
+    assert failed.finding == "regressed: 1.500x the baseline's time"
+    assert [link.label[-1] for link in failed.cases] == ["b", "c", "a"]
+    assert undecided.title == "throughput inconclusive in softmax_cross_entropy/d"
