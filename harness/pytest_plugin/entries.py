@@ -19,6 +19,7 @@ from harness.pytest_plugin.marks import marked_budget, misuse
 from harness.pytest_plugin.settings import MARK
 from harness.pytest_plugin.speed_enforcement import FINDINGS, TIMED, is_timed
 from harness.pytest_plugin.watching import Watch, watch_of
+from harness.session.timeline import timeline_of
 
 __all__ = ["entry"]
 
@@ -169,6 +170,7 @@ def _record(item: pytest.Item, report: pytest.TestReport, watch: Watch) -> Traff
         first_call={},
         limits=_limits(item, report),
         lines=traffic_lines(trace.events),
+        timeline=timeline_of(trace),
     )
 
 

@@ -268,7 +268,7 @@ def _joined(segments: Sequence[Trace], entered: Mapping[str, int]) -> Trace | No
         return None
     events = tuple(event for segment in segments for event in segment.events)
     if len(segments) > 1:
-        events = tuple(replace(event, start_ns=None) for event in events)
+        events = tuple(replace(event, start_ns=None, device_start_ns=None) for event in events)
     return replace(
         segments[0],
         observes=frozenset.intersection(*(segment.observes for segment in segments)),

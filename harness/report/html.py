@@ -19,7 +19,7 @@ from harness.report.json import encode_run
 from harness.report.view.crossings import COLUMNS
 from harness.report.view.page import build_page
 
-__all__ = ["content_security_policy", "prose", "render_html"]
+__all__ = ["content_security_policy", "prose", "render_html", "script", "style", "templates"]
 
 _ASSETS = files("harness.report").joinpath("assets")
 
@@ -70,7 +70,7 @@ def render_html(run: Run, *, relative_to: Path | None = None) -> str:
 
     The run itself is embedded in ``script#run-data``: its JSON as gzip in base64. Cost: linear in the run.
     """
-    template = _environment().get_template("report.html")
+    template = templates().get_template("report.html")
     return template.render(
         page=build_page(run, relative_to=relative_to),
         columns=tuple(COLUMNS.values()),
@@ -92,7 +92,8 @@ class _Unindented(PackageLoader):
 
 
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """The templates of every page, and the filters they use."""
     environment = Environment(
         loader=_Unindented("harness.report"),
         autoescape=True,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from harness.model.verdict import Run
 from harness.report.embedding import embed
-from harness.report.html import _environment as templates
-from harness.report.html import content_security_policy, script, style
+from harness.report.html import content_security_policy, script, style, templates
 from harness.report.json import encode_run
 from harness.report.view.merged import build_merged, without_raw
 

@@ -512,3 +512,39 @@ def test_an_op_that_could_not_be_checked_says_why_instead_of_figures() -> None:
 def test_a_run_that_timed_nothing_has_no_section_about_it() -> None:
     assert 'id="self-check"' not in render_html(a_run(a_verdict()))
     assert "copy bandwidth" not in render_html(a_run(a_verdict()))
+
+
+def test_a_case_nobody_has_to_look_at_is_told_without_pictures_and_loses_no_word() -> None:
+    told = a_verdict(
+        a_check(summary="loss 0.12 of the allowed error", details=("float32, 4,096 terms",)),
+        a_check(check="inputs", summary="logits unchanged", evidence="bits before and after"),
+        case="told",
+        traffic=a_record(),
+        call_time=an_estimate(),
+        sample=a_sample(),
+        errors=(an_error_map(output="gradient"),),
+    )
+    worse = (a_verdict(a_check(outcome=Outcome.FAILED), case=f"c{n}") for n in range(50))
+    text = section(a_run(*worse, told), "details")
+    assert "drawn for the 50 cases that need a look most" in text
+    in_words = text[text.index('<p id="case-softmax-cross-entropy-told"') :].partition(
+        "</details>"
+    )[0]
+    assert "<svg" not in in_words
+    words = Page(in_words).text
+    for each in (
+        "float32, 4,096 terms",
+        "logits unchanged bits before and after",
+        "gradient 4x6 float32",
+        "times the allowed",
+        "median 1.25 ms",
+        "no copy, no wait in forward, whole call",
+    ):
+        assert each in words, each
+
+
+def test_what_failed_beyond_the_pictured_keeps_its_box_and_its_next_step() -> None:
+    many = [a_verdict(a_failed_traffic_check(), case=f"c{n}") for n in range(52)]
+    text = section(a_run(*many), "details")
+    assert text.count("transfer limit exceeded within &#39;forward&#39;") == 52
+    assert text.count("<b>Next:</b> remove the copy or wait") == 52
