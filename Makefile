@@ -1,10 +1,13 @@
 # PYTHON is the interpreter of the environment the project is installed in; ARGS go to the command.
 PYTHON ?= python
 
-.PHONY: gpu lint test
+.PHONY: examples gpu lint test
 
 gpu:  ## Everything only a GPU can show, in under eight minutes: docs/gpu_check.md
 	@PYTHONPATH="tests:$$PYTHONPATH" $(PYTHON) -m gpu.check $(ARGS)
+
+examples:  ## The reports and pictures under docs/examples, made again
+	$(PYTHON) docs/examples/regenerate.py
 
 lint:
 	$(PYTHON) -m ruff check .

@@ -48,11 +48,11 @@ class Field:
 
     @classmethod
     def around(cls, dots: Sequence[tuple[float, float]], copy: float, peak: float) -> Field:
-        """Every dot (intensity, rate), the ridge, and a third of a decade around them."""
+        """Every dot (intensity, rate), the ridge, and half a decade around them, so that there are two ticks at least."""
         intensities = [peak / copy, *(intensity for intensity, _ in dots)]
         left, right = min(intensities), max(intensities)
         rates = [left * copy, peak, *(rate for _, rate in dots)]
-        room = 10 ** (1 / 3)
+        room = 10**0.5
         return cls(copy, peak, left / room, right * room, min(rates) / room, max(rates) * room)
 
     def place(self, intensity: float, rate: float) -> Place:

@@ -147,8 +147,8 @@ def test_names_that_are_placed_meet_no_other_name_and_no_dot(
     for number, box in enumerate(boxes):
         assert field.holds(box)
         assert not any(box.meets(other) for other in boxes[:number])
-        for other, (x, y) in enumerate(places):
-            assert other == number or not box.touches(x * 6.2, y)
+        for x, y in places:
+            assert (x, y) == places[number] or not box.touches(x * 6.2, y)
 
 
 def test_twelve_dots_apart_have_names_and_twelve_at_one_place_have_none() -> None:
