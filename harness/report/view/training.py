@@ -121,7 +121,7 @@ def training_view(training: Training, *, label: str, anchor: str = "") -> Traini
         anchor=anchor,
         label=shortened(label),
         program=shortened(training.program),
-        data=shortened(training.data),
+        data=shortened(training.data, limit=_LONGEST_SOURCE),
         curves=tuple(_curve(curve) for curve in training.curves if curve.points),
         timings=tuple(_timing(timing) for timing in training.timings),
         published=shortened(training.published),
