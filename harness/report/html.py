@@ -77,7 +77,7 @@ def render_html(run: Run, *, relative_to: Path | None = None) -> str:
         policy=content_security_policy(),
         style=style(),
         script=script(),
-        data=embed(encode_run(run)),
+        runs_data=[embed(encode_run(run))],
     )
 
 
