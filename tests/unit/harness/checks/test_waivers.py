@@ -58,6 +58,11 @@ def test_a_waived_failure_is_skipped_and_keeps_what_was_found_word_for_word() ->
     assert run.notes == ()
 
 
+def test_without_waivers_a_run_is_what_it_was() -> None:
+    run = a_run(a_verdict(SEEN, FAILED))
+    assert apply_waivers(run, [], TODAY) is run
+
+
 def test_the_same_failure_in_another_case_or_check_still_fails() -> None:
     for waiver in (a_waiver(case="softmax*/1024*"), a_waiver(check="capture")):
         run = apply_waivers(a_run(a_verdict(SEEN, FAILED)), [waiver], TODAY)
