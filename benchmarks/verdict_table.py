@@ -9,7 +9,7 @@ from itertools import groupby
 from statistics import median, stdev
 from typing import Any
 
-from verdict_decision import judged, shortened
+from verdict_decision import shortened
 
 Row = dict[str, Any]
 
@@ -39,15 +39,13 @@ def _decisions(rows: Sequence[Row], *, seed: int) -> None:
     cut = [shortened(row, SHORT_S) for row in rows if row["seconds"] > SHORT_S]
     for group in _groups([*rows, *cut]):
         _say(_decision_line(group))
-        if group[0]["candidate"]:
-            _say(_decision_line([_exchanged(row) for row in group]))
 
 
 def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Rows of one op, one kind and one time, in the order they are read in."""
 
     def kind(row: Row) -> tuple[Any, ...]:
-        return row["candidate"], row["seconds"], row["loud"], row["op"]
+        return row["candidate"], row["baseline"], row["seconds"], row["loud"], row["op"]
 
     for _, group in groupby(sorted(rows, key=kind), key=kind):
         yield list(group)
@@ -74,17 +72,6 @@ def _decision_line(rows: Sequence[Row]) -> str:
 
 
 _TOLD = ("regressed", "improved", "unchanged", "inconclusive")
-
-
-def _exchanged(row: Row) -> Row:
-    """The row with the sides exchanged: a slowdown becomes an improvement of the same size."""
-    starts = row["process_starts"]
-    return {
-        **row,
-        **judged(row["peer_ns"], row["call_ns"], starts),
-        "candidate": row["baseline"],
-        "baseline": row["candidate"],
-    }
 
 
 def _truths(rows: Sequence[Row]) -> list[float]:

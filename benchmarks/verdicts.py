@@ -70,7 +70,7 @@ def main() -> None:
     done = _read(results)
     for question in options.questions:
         if question in ("aa", "slower", "faster"):
-            _decide(list(_cells(question, options.decisions)), results, done, options)
+            _decide(list(_cells(question, options)), results, done, options)
         if question == "aa":
             _peers(results, done, options)
         if question == "simulated":
@@ -90,17 +90,21 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1, help="Decisions taken at the same time.")
     parser.add_argument("--decisions", type=float, default=1.0, help="Share of the full number.")
+    parser.add_argument(
+        "--effects", type=float, nargs="+", choices=EFFECTS, default=EFFECTS, metavar="SHARE"
+    )
     return parser.parse_args()
 
 
-def _cells(question: str, share: float) -> Iterator[Cell]:
+def _cells(question: str, options: argparse.Namespace) -> Iterator[Cell]:
     """Every decision to take, one cell per decision."""
+    share = options.decisions
     if question == "aa":
         for number in range(round(AA_DECISIONS * share)):
             op = OPS[number // 2 % len(OPS)]
             yield Cell(op, 0.0, 0.0, 4.0, loud=number % 2 == 1)
         return
-    for effect in EFFECTS:
+    for effect in options.effects:
         for number in range(round(EFFECT_DECISIONS * share)):
             op = SLOWED[number % len(SLOWED)]
             sides = (effect, 0.0) if question == "slower" else (0.0, effect)
