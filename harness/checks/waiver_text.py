@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 from harness.checks.waivers import NEVER_WAIVED, WAIVABLE, day_text
 from harness.errors import FileFormatError
 from harness.model.waiver import Waiver
+from harness.units import count_text
 
 __all__ = ["parse_waivers"]
 
@@ -19,6 +21,11 @@ _KNOWN = (*_NEEDED, "until")
 
 _SHORTEST_REASON = 10
 """``see #1234`` has nine: enough for a word and what it is about, too few for `ok` and `flaky`."""
+
+_WORD = re.compile(r"[^\W\d_]{2}|[^\W\d_\x00-\u02ff]")
+"""Two letters side by side, or one of a script whose words may be a single sign; `.....` and `#######` have neither."""
+
+_WHY = "say why the finding is accepted"
 
 _AHEAD = timedelta(days=1)
 """It is tomorrow already somewhere, where somebody may have written this file."""
@@ -41,7 +48,7 @@ def parse_waivers(text: str, *, source: str, today: date) -> tuple[Waiver, ...]:
 
     ``until`` may be left out. Line breaks within a reason become spaces. Raises ``FileFormatError`` in one line naming
     the file, the entry and what to do: not TOML, unknown or missing keys, wrong types, a check that cannot be waived,
-    a reason of less than ten characters, dates that make no sense, the same case and check twice.
+    a reason of less than ten characters or without a word, dates that make no sense, the same case and check twice.
     """
     entries = _entries(_document(text, source), source)
     waivers: dict[tuple[str, str], Waiver] = {}
@@ -133,9 +140,11 @@ class _Entry:
         reason = self._text("reason")
         if len(reason) < _SHORTEST_REASON:
             self._refuse(
-                f"reason {_quoted(reason)} has {len(reason)} characters, at least {_SHORTEST_REASON} are needed; "
-                "say why the finding is accepted"
+                f"reason {_quoted(reason)} has {count_text(len(reason), 'character')}, at least {_SHORTEST_REASON} "
+                f"are needed; {_WHY}"
             )
+        if not _WORD.search(reason):
+            self._refuse(f"reason {_quoted(reason)} has no word; {_WHY}")
         return reason
 
     def _date(self, name: str) -> date:

@@ -60,6 +60,9 @@ _CONTROLS = ("positive control", "known defect")
 _BY_PROBE = ("traffic", "capture")
 """The checks that know nothing where the controls were not seen."""
 
+_LONG_DAYS = 180
+"""Half a year: two releases of most libraries, in which what was accepted for a while might have been mended."""
+
 _MONTHS = [
     "January",
     "February",
@@ -135,7 +138,7 @@ def covers(waiver: Waiver, key: str, check: str) -> bool:
 def waiver_notes(
     verdicts: Sequence[Verdict], waivers: Sequence[Waiver], *, today: date, whole: bool = True
 ) -> tuple[str, ...]:
-    """What to tidy up: waivers whose check passed wherever it ran, and such that matched nothing.
+    """What to tidy up: waivers whose check passed wherever it ran, such that matched nothing, old ones without an end.
 
     ``verdicts`` have the waivers applied. A check that did not run at all says nothing about its waivers; ``whole``
     says that no case was left out on purpose, without which a waiver may match nothing for good reason.
@@ -154,7 +157,8 @@ def waiver_notes(
             nothing.append(waiver)
         elif found and {outcome for _, outcome in found} == {Outcome.PASSED}:
             passed.append((waiver, len({key for key, _ in found})))
-    return tuple(_notes(passed, nothing if whole else [], today))
+    notes = _notes(passed, nothing if whole else [], today)
+    return (*notes, *_endless(waivers, today))
 
 
 def day_text(day: date) -> str:
@@ -222,6 +226,18 @@ def _notes(
         yield (
             f"{count_text(len(nothing), 'waiver')} matched nothing in this run and may be no longer needed: {these}"
         )
+
+
+def _endless(waivers: Sequence[Waiver], today: date) -> Iterator[str]:
+    old = [
+        waiver
+        for waiver in waivers
+        if not waiver.until and (today - date.fromisoformat(waiver.since)).days > _LONG_DAYS
+    ]
+    if old:
+        these = ", ".join(map(_what, old))
+        which = "has no end; give it one" if len(old) == 1 else "have no end; give them one"
+        yield f"{count_text(len(old), 'waiver')} older than {_LONG_DAYS} days {which} (until = ...): {these}"
 
 
 def _what(waiver: Waiver) -> str:

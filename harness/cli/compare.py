@@ -14,7 +14,7 @@ from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import without_password
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.cli.comparing import showing
-from harness.cli.conducting import apart, dumps, time_limit_option, with_waivers
+from harness.cli.conducting import apart, dumps, tell, time_limit_option, with_waivers
 from harness.cli.forms import Forms, form_options
 from harness.cli.history import with_past
 from harness.cli.interruption import termination_as_interrupt
@@ -195,12 +195,15 @@ def compare_command(
     with showing(threads=threads) as display, termination_as_interrupt():
         hooks = Hooks(tick=display.tick, stage=display.stage, dump=dumps(wanted=debugging.wanted))
         run = compare(request, progress=display.progress, hooks=hooks)
-    run = with_past(with_waivers(run, waivers, asked=workloads), history)
-    run = with_self_checks(run, reports)
     console = forms.console
+    covered = with_waivers(run, waivers, asked=workloads)
+    tidying = covered.notes[len(run.notes) :]
+    run = with_self_checks(with_past(covered, history), reports)
 
     def show() -> None:
         _print(run, console, quiet=quiet)
+        if quiet:
+            tell(tidying, console)  # a waiver that can go is left in for good where nobody is told
         publish(run, os.environ, forms.stream)
 
     with keeping(run.outcome, show=show):

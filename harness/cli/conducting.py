@@ -17,11 +17,12 @@ from harness.cli.progress import shown
 from harness.devices.registry import choose_devices
 from harness.model.verdict import Run
 from harness.model.waiver import Waiver
+from harness.report.wording import visible
 from harness.session.catalogue import select
 from harness.session.conduct import Request, conduct
 from harness.session.isolation import SUPPORTED, Errand, Hooks, conduct_apart
 
-__all__ = ["apart", "dumps", "run_of", "time_limit_option", "with_waivers"]
+__all__ = ["apart", "dumps", "run_of", "tell", "time_limit_option", "with_waivers"]
 
 _TIME_LIMIT_S = 300.0
 """A hundred times the longest built-in case, and what a CI job can wait for."""
@@ -78,6 +79,12 @@ def with_waivers(run: Run, waivers: Sequence[Waiver], *, asked: Sequence[str]) -
     """The run with its waivers applied, as of the day it was made; ``asked`` is what was named on the command line."""
     whole = not any("/" in name for name in asked)
     return apply_waivers(run, waivers, datetime.fromisoformat(run.created).date(), whole=whole)
+
+
+def tell(notes: Sequence[str], console: Console) -> None:
+    """Print notes where the summary leaves them out."""
+    for note in notes:
+        console.print(f"note  {visible(note)}", markup=False, soft_wrap=True)
 
 
 def _apart(errand: Errand, console: Console) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from harness.model.verdict import Run
 from harness.report.json import encode_run
 from harness.report.junit import junit_xml
 from harness.report.markdown import markdown_summary
+from harness.report.recognition import JUNIT, MARKDOWN, RECORD, Form, refuse_foreign
 from harness.report.writing import check_replaceable, replace_file
 
 __all__ = [
+    "FORM_OF_OPTION",
     "STANDARD_OUTPUT",
     "Forms",
     "check_places",
@@ -36,6 +39,9 @@ _ENCODERS: Mapping[str, Callable[[Run], bytes]] = {
     "junit": lambda run: junit_xml([run]),
     "markdown": lambda run: markdown_summary(run).encode(),
 }
+
+FORM_OF_OPTION: Mapping[str, Form] = {"--json": RECORD, "--junit": JUNIT, "--markdown": MARKDOWN}
+"""What may be replaced, by the option that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class Forms:
 
     def check(self) -> None:
         """Raise ``UsageError`` or ``OutputError`` for what could not be delivered in the end, before work goes into it."""
-        check_places({f"--{name}": where for name, where in self.wanted.items()})
+        check_places({f"--{name}": where for name, where in self.wanted.items()}, FORM_OF_OPTION)
 
     def write(self, run: Run) -> None:
         """Deliver every form; raises ``OutputError`` for the first that cannot be written."""
@@ -64,16 +70,21 @@ class Forms:
             deliver(_ENCODERS[name](run), where)
 
 
-def check_places(places: Mapping[str, str]) -> None:
-    """``places`` by the option that named them: at most one is standard output, no two are one file, all can be written."""
+def check_places(places: Mapping[str, str], kinds: Mapping[str, Form]) -> None:
+    """``places`` by the option that named them: at most one is standard output, no two are one file, all can be written.
+
+    Nor is a file replaced that is not of the kind that will be written there, were it named by a slip of the keyboard.
+    """
     seen: dict[str, str] = {}
     for option, where in places.items():
-        if where in seen:
+        place = where if where == STANDARD_OUTPUT else os.path.realpath(where)
+        if place in seen:
             what = "standard output" if where == STANDARD_OUTPUT else where
-            raise UsageError(f"{seen[where]} and {option} both go to {what}; name another file")
-        seen[where] = option
+            raise UsageError(f"{seen[place]} and {option} both go to {what}; name another file")
+        seen[place] = option
         if where != STANDARD_OUTPUT:
             check_replaceable(Path(where))
+            refuse_foreign(Path(where), kinds[option])
 
 
 def deliver(data: bytes, where: str) -> None:

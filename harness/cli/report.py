@@ -13,6 +13,7 @@ import click
 from harness.baseline.run_history import with_history
 from harness.baseline.stores.opening import FORMS, open_store
 from harness.cli.forms import (
+    FORM_OF_OPTION,
     STANDARD_OUTPUT,
     check_places,
     deliver,
@@ -20,17 +21,17 @@ from harness.cli.forms import (
     markdown_option,
 )
 from harness.cli.options import debug_option, training_option
+from harness.cli.sources import run_file
 from harness.errors import UsageError
 from harness.model.training import Training
 from harness.model.verdict import Run
-from harness.report.embedding import ELEMENT, is_page
-from harness.report.files import HTML_FILE, JSON_FILE
 from harness.report.html import render_html
 from harness.report.json import encode_run, read_runs
 from harness.report.junit import junit_xml
 from harness.report.markdown import markdown_summary
 from harness.report.matrix_html import render_matrix
 from harness.report.matrix_markdown import matrix_markdown
+from harness.report.recognition import PAGE
 from harness.report.view.merged import without_raw
 from harness.report.wording import shortened
 from harness.units import bytes_text, count_text
@@ -54,7 +55,7 @@ _DEFAULT = "harness-report.html"
     help="The page; `-`: standard output. An earlier page of the harness is replaced, nothing else is.",
 )
 @click.option(
-    "--title", metavar="TEXT", default="", help="What the page of several runs is called."
+    "--title", metavar="TEXT", default="", help="What the page is called, in place of its verdict."
 )
 @click.option(
     "--history", metavar="WHERE", help=f"Show since when, by the history in {FORMS}; of one run."
@@ -80,12 +81,11 @@ def report_command(
     """
     places = {"--output": output, "--junit": junit, "--markdown": markdown}
     named = {option: where for option, where in places.items() if where is not None}
-    files = tuple(map(_file, sources))
+    files = tuple(map(run_file, sources))
     _refuse_inputs(named, files)
-    check_places(named)
-    _refuse_foreign(output)
+    check_places(named, {"--output": PAGE, **FORM_OF_OPTION})
     runs = _read(files)
-    _refuse_for_number(runs, title=title, history=history, training=training)
+    _refuse_for_number(runs, history=history, training=training)
     if training:
         runs = (replace(runs[0], training=(*runs[0].training, *training)),)
     if history is not None:
@@ -100,7 +100,7 @@ def report_command(
 
 
 def _page(runs: Sequence[Run], title: str) -> bytes:
-    page = render_html(runs[0]) if len(runs) == 1 else render_matrix(runs, title=title)
+    page = render_html(runs[0], title=title) if len(runs) == 1 else render_matrix(runs, title=title)
     return page.encode()
 
 
@@ -114,22 +114,6 @@ _FORMS: Mapping[str, Callable[[Sequence[Run], str], bytes]] = {
     "--junit": lambda runs, title: junit_xml(runs),
     "--markdown": _markdown,
 }
-
-
-def _file(source: Path) -> Path:
-    """The file of a run: the source itself, or what lies in its folder."""
-    if not source.is_dir():
-        return source
-    for name in (JSON_FILE, HTML_FILE):
-        if (source / name).is_file():
-            return source / name
-    more = sorted(source.glob(f"*/{JSON_FILE}"))
-    hint = (
-        f"it has {count_text(len(more), 'folder')} with one: {source}/*/"
-        if more
-        else "name a run.json"
-    )
-    raise UsageError(f"{source} is a folder without {JSON_FILE} or {HTML_FILE}; {hint}")
 
 
 def _read(files: Sequence[Path]) -> tuple[Run, ...]:
@@ -157,26 +141,10 @@ def _refuse_inputs(places: Mapping[str, str], files: Sequence[Path]) -> None:
             )
 
 
-def _refuse_foreign(output: str) -> None:
-    """What is no page of the harness is not overwritten, were it by a slip of the keyboard."""
-    path = Path(output)
-    if output == STANDARD_OUTPUT or not path.is_file():
-        return
-    data = path.read_bytes()
-    if data and not (is_page(data) and f'id="{ELEMENT}'.encode() in data):
-        raise UsageError(
-            f"{output} exists and is no page of the harness; remove it or name another file"
-        )
-
-
 def _refuse_for_number(
-    runs: Sequence[Run], *, title: str, history: str | None, training: Sequence[Training]
+    runs: Sequence[Run], *, history: str | None, training: Sequence[Training]
 ) -> None:
     """An option that would have no effect must not look as if it had."""
-    if title and len(runs) == 1:
-        raise UsageError(
-            "--title names a page of several runs; that of one is called by its verdict"
-        )
     for option, wanted in (("--history", history is not None), ("--training", bool(training))):
         if wanted and len(runs) > 1:
             raise UsageError(

@@ -14,7 +14,7 @@ from harness.baseline.diff import Policy
 from harness.baseline.diff import no_baseline as unknown_baseline
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import without_password
-from harness.cli.conducting import run_of, time_limit_option, with_waivers
+from harness.cli.conducting import run_of, tell, time_limit_option, with_waivers
 from harness.cli.forms import Forms, form_options
 from harness.cli.history import add_run, with_past
 from harness.cli.options import (
@@ -142,11 +142,15 @@ def run_command(
     if baseline_name is not None and baseline is None and no_baseline is not None:
         unheld = unknown_baseline(baseline_name, store.where, outcome=no_baseline)
         run = replace(run, checks=(*run.checks, unheld))
-    run = with_past(with_waivers(run, waivers, asked=workloads), history, baseline)
+    covered = with_waivers(run, waivers, asked=workloads)
+    tidying = covered.notes[len(run.notes) :]
+    run = with_past(covered, history, baseline)
     run = replace(with_self_checks(run, reports), training=training)
 
     def show() -> None:
         print_summary(run, console, quiet=quiet)
+        if quiet:
+            tell(tidying, console)  # a waiver that can go is left in for good where nobody is told
         publish(run, os.environ, forms.stream)
 
     with keeping(run.outcome, show=show):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,10 +13,13 @@ import click
 
 from harness.cli.forms import STANDARD_OUTPUT, check_places, deliver
 from harness.cli.options import debug_option
+from harness.cli.sources import run_file
 from harness.errors import UsageError
 from harness.interchange.trace_events import encode_trace, is_trace, traced
+from harness.model.outcome import Outcome
 from harness.model.verdict import Verdict
 from harness.report.json import read_run
+from harness.report.recognition import Form
 from harness.report.wording import shortened
 from harness.units import count_text
 
@@ -23,12 +27,17 @@ __all__ = ["trace_command"]
 
 _VIEWER = "https://ui.perfetto.dev"
 
-_HEAD_BYTES = 100
-"""Enough of a file to know whose it is."""
+_CRASH = "run"
+"""The check that holds what the code under test raised, or the signal it died of."""
+
+_MOST_NAMED = 10
+"""Cases in a message of one line."""
+
+_TRACE = Form("trace of the harness", is_trace)
 
 
 @click.command("trace")
-@click.argument("file", metavar="RUN.json|report.html", type=click.Path(path_type=Path))
+@click.argument("source", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--case",
     "patterns",
@@ -44,17 +53,20 @@ _HEAD_BYTES = 100
     help="The trace; `-`: standard output. An earlier trace of the harness is replaced, nothing else is.",
 )
 @debug_option
-def trace_command(*, file: Path, patterns: tuple[str, ...], output: str) -> int:
+def trace_command(*, source: Path, patterns: tuple[str, ...], output: str) -> int:
     """Write the timelines of a run as Chrome trace events, which ui.perfetto.dev opens.
 
+    RUN is a run.json, a page made from it, or the folder of a run.
     One process per case and implementation, known defects included, with a thread for the host and one per stream. On
     a simulated device each event has a microsecond in the order of launch, and the process says so.
     """
+    file = run_file(source)
     _check_output(output, file)
     run = read_run(file)
-    chosen = [verdict for verdict in _matching(run.verdicts, patterns, file) if traced(verdict)]
+    asked = _matching(run.verdicts, patterns, file)
+    chosen = [verdict for verdict in asked if traced(verdict)]
     if not chosen:
-        raise UsageError(_nothing(file, patterns))
+        raise UsageError(_nothing(file, asked, some=bool(patterns)))
     deliver(encode_trace(run, chosen), output)
     timelines = [timeline for verdict in chosen for _, timeline in traced(verdict)]
     told = "standard output" if output == STANDARD_OUTPUT else output
@@ -68,23 +80,11 @@ def trace_command(*, file: Path, patterns: tuple[str, ...], output: str) -> int:
 
 def _check_output(output: str, file: Path) -> None:
     """Before anything is read: whether the trace may go there."""
-    check_places({"--output": output})
-    path = Path(output)
-    if output == STANDARD_OUTPUT or not path.is_file():
-        return
-    if os.path.realpath(path) == os.path.realpath(file):
+    if output != STANDARD_OUTPUT and os.path.realpath(output) == os.path.realpath(file):
         raise UsageError(
             f"--output {output} is the run to read and stays as it is; name another file"
         )
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(_HEAD_BYTES)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be read: {error.strerror}; name another file") from None
-    if head and not is_trace(head):
-        raise UsageError(
-            f"{output} exists and is no trace of the harness; remove it or name another file"
-        )
+    check_places({"--output": output}, {"--output": _TRACE})
 
 
 def _matching(
@@ -97,7 +97,7 @@ def _matching(
         if not found:
             known = [name for verdict in verdicts for name in (verdict.case, verdict.key)]
             close = difflib.get_close_matches(pattern, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "see the cases in its report"
+            hint = f"did you mean {close[0]!r}?" if close else _cases_text(verdicts)
             raise UsageError(f"no case of {file} is named {shortened(pattern)!r}; {hint}")
         wanted |= found
     return [verdict for verdict in verdicts if verdict.key in wanted] if wanted else verdicts
@@ -107,9 +107,33 @@ def _names(pattern: str, verdict: Verdict) -> bool:
     return any(fnmatchcase(name, pattern) for name in (verdict.key, verdict.case, verdict.workload))
 
 
-def _nothing(file: Path, patterns: Sequence[str]) -> str:
-    which = "these cases" if patterns else "any case"
-    return (
-        f"{file} has no timeline of {which}: nobody watched them, or an older harness wrote it; "
-        "record one with: harness run --device auto"
-    )
+def _cases_text(verdicts: Sequence[Verdict]) -> str:
+    if not verdicts:
+        return "it has no case"
+    named = ", ".join(shortened(verdict.key) for verdict in verdicts[:_MOST_NAMED])
+    more = len(verdicts) - _MOST_NAMED
+    return f"it has {named}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _nothing(file: Path, asked: Sequence[Verdict], *, some: bool) -> str:
+    """Why there is nothing to write: the code raised or died before it was watched, or nobody watched."""
+    which = "these cases" if some else "any case"
+    again = shlex.join(["harness", "run", *_to_run(asked, some=some), "--device", "auto"])
+    broken = [
+        verdict
+        for verdict in asked
+        if any(
+            check.check == _CRASH and check.outcome is not Outcome.PASSED
+            for check in verdict.checks
+        )
+    ]
+    if asked and len(broken) == len(asked):
+        why, step = "their code raised or died before it could be watched", "mend that, then"
+    else:
+        why, step = "nobody watched them, or an older harness wrote it", "record one with:"
+    return f"{file} has no timeline of {which}: {why}; {step} {again}"
+
+
+def _to_run(asked: Sequence[Verdict], *, some: bool) -> list[str]:
+    names = [verdict.key if some else verdict.workload for verdict in asked]
+    return list(dict.fromkeys(names))[:_MOST_NAMED]

@@ -54,7 +54,8 @@ class Comparison:
     error over the allowed error, at most 1 when every finite entry agrees; ``worst`` locates it and is
     ``None`` when no two finite entries met. ``beyond`` counts finite entries out of tolerance,
     ``mismatches`` entries where only one side is finite, or neither and they differ. ``finite`` of
-    ``entries`` were compared as numbers: 0 of 5 is an agreement about NaN and infinity only.
+    ``entries`` were compared as numbers: 0 of 5 is an agreement about NaN and infinity only. ``vacuous``: numbers
+    other than zero were expected, and zeros in the place of all of them would have been allowed too.
     """
 
     tolerance: Tolerance
@@ -65,6 +66,7 @@ class Comparison:
     beyond: int = 0
     mismatches: tuple[Mismatch, ...] = ()
     problem: str | None = None
+    vacuous: bool = False
 
     @property
     def passed(self) -> bool:
@@ -123,10 +125,15 @@ class _Tally:
         self._worst_ratio = 0.0
         self._worst: tuple[int, float, float, float] | None = None
         self._mismatches: dict[tuple[str, str], tuple[int, int]] = {}
+        self._nonzero = self._telling = False
 
     def add(self, judged: Judged, start: int) -> None:
         """Count one chunk whose first entry has the flat index ``start``."""
         ratio = judged.quotient
+        if (
+            not self._telling
+        ):  # the first chunk nearly always tells, so this costs nothing beyond it
+            self._look_beyond_zero(judged)
         if judged.finite is None:
             self._finite += ratio.size
         else:
@@ -145,6 +152,13 @@ class _Tally:
             )
         if largest > 1:
             self._beyond += int(np.count_nonzero(ratio > 1))
+
+    def _look_beyond_zero(self, judged: Judged) -> None:
+        """Whether any number was expected that is not zero, and any that zero would not have been allowed for."""
+        size = np.abs(judged.expected)
+        numbers = True if judged.finite is None else judged.finite
+        self._nonzero |= bool(((size > 0) & numbers).any())
+        self._telling = bool(((size > judged.allowed) & numbers).any())
 
     def _note_mismatches(self, judged: Judged, wrong: npt.NDArray[np.bool_], start: int) -> None:
         """Sort wrong entries that are not two numbers by the kinds of both sides."""
@@ -180,6 +194,7 @@ class _Tally:
                 Mismatch(observed=seen, expected=truth, count=count, first=_unravel(first, shape))
                 for (seen, truth), (count, first) in self._mismatches.items()
             ),
+            vacuous=self._nonzero and not self._telling,
         )
 
 

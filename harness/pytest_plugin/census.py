@@ -17,7 +17,7 @@ from harness.pytest_plugin.speed_settings import SPEED_CHECKS, SPEED_MARK, SPEED
 if TYPE_CHECKING:
     from harness.model.verdict import CheckResult, Verdict
 
-__all__ = ["UNJUDGED_ENTRY", "Absence", "Census", "absences"]
+__all__ = ["UNJUDGED_ENTRY", "Absence", "Census", "absences", "nothing_found"]
 
 UNJUDGED_ENTRY = "harness_unjudged"
 """The attribute of a test's report that holds what ``speed_enforcement.unjudged`` says of it."""
@@ -86,6 +86,12 @@ class Census:
         ):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    def nothing(self, session: pytest.Session) -> CheckResult:
+        """What the page of a session says in which no test was traced or timed, with the status pytest ended with."""
+        return nothing_found(
+            len(self._collected), selected=session.testscollected, status=int(session.exitstatus)
+        )
+
     def lines(self) -> Iterator[tuple[str, bool]]:
         """What was found, a line each with what to do, and whether it failed the session."""
         for check in self.checks:
@@ -150,6 +156,26 @@ class Census:
             evidence="",
             next_step=f"{next_step}; to allow it: --harness-policy unjudged=pass",
         )
+
+
+def nothing_found(collected: int, *, selected: int, status: int) -> CheckResult:
+    """A session without a finding: of ``collected`` tests (0 where workers collect) it ran ``selected``."""
+    from harness.model.outcome import Outcome
+    from harness.model.verdict import CheckResult
+    from harness.units import count_text
+
+    deselected = collected and not selected
+    why = f": {count_text(collected, 'test')} collected, none selected" if deselected else ""
+    return CheckResult(
+        check="tests",
+        outcome=Outcome.INCONCLUSIVE,
+        summary=f"no test was traced or timed{why}; pytest ended with exit status {status}",
+        evidence="the session of pytest",
+        next_step="see what -k, -m and the paths given to pytest leave"
+        if deselected
+        else "see that -k, -m and the paths given to pytest leave tests that use limit_transfers, limit_slowdown, "
+        "device_trace or benchmark",
+    )
 
 
 def absences(

@@ -23,7 +23,7 @@ from harness.pytest_plugin.waiving import (
 )
 
 if TYPE_CHECKING:
-    from harness.model.verdict import Run
+    from harness.model.verdict import CheckResult, Run
 
 __all__ = ["Reporting"]
 
@@ -56,6 +56,7 @@ class Reporting:
         self._problems: list[str] = []
         self._remarks: tuple[str, ...] = ()
         self._run: Run | None = None
+        self._nothing: tuple[CheckResult, ...] = ()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Count a test."""
@@ -89,6 +90,8 @@ class Reporting:
             return
         self._census.close(session, self._ledger.verdicts)
         self._remarks = waiver_remarks(session, self._ledger.verdicts)
+        if not (self._ledger.verdicts or self._census.checks):
+            self._nothing = (self._census.nothing(session),)
         report = self._config.stash[SETTINGS].report
         benchmarks = self._config.stash[SPEED_SETTINGS].json
         try:
@@ -135,7 +138,7 @@ class Reporting:
             baseline = self._config.stash[SPEED_SETTINGS].baseline
             self._run = self._ledger.run(
                 self._config,
-                checks=self._census.checks,
+                checks=(*self._census.checks, *self._nothing),
                 notes=(*self._census.notes, *self._remarks),
                 baseline=None if baseline is None else baseline.name,
             )

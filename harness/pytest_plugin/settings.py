@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -21,6 +22,7 @@ __all__ = [
     "chosen",
     "device_name_is_known",
     "read_settings",
+    "refuse_foreign",
 ]
 
 MARK = "limit_transfers"
@@ -115,7 +117,21 @@ def _report(config: pytest.Config) -> Path | None:
     path = Path(os.path.abspath(folder / name))
     if not hasattr(config, "workerinput"):
         check_writable(path, source)
+        refuse_foreign(path, source, form="PAGE")
     return path
+
+
+def refuse_foreign(path: Path, source: str, *, form: Literal["PAGE", "BENCHMARKS"]) -> None:
+    """``pytest.UsageError`` where there is a file of another form than this one of ``harness.report.recognition``."""
+    if not path.exists():
+        return
+    from harness.errors import UsageError
+    from harness.report import recognition
+
+    try:
+        recognition.refuse_foreign(path, getattr(recognition, form))
+    except UsageError as error:
+        raise pytest.UsageError(f"{source}: {error}") from None
 
 
 def check_writable(path: Path, source: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.pytest_plugin.policy import DEFAULTS, Action, Situation, read_policy
-from harness.pytest_plugin.settings import check_writable, chosen
+from harness.pytest_plugin.settings import check_writable, chosen, refuse_foreign
 
 __all__ = [
     "SPEED_CHECKS",
@@ -178,6 +178,7 @@ def _json(config: pytest.Config) -> Path | None:
     path = _path(config, name, source)
     if not hasattr(config, "workerinput"):
         check_writable(path, source)
+        refuse_foreign(path, source, form="BENCHMARKS")
     return path
 
 

@@ -22,6 +22,14 @@ Of several runs each has one, in order: ``run-data``, ``run-data-2`` and so on.
 _DATA = re.compile(
     rb'<script type="application/gzip" id="run-data(?:-\d+)?">\s*([A-Za-z0-9+/=\s]*)</script>'
 )
+_OPENED = re.compile(rb'<script type="application/gzip" id="run-data')
+_OURS = re.compile(
+    rb"<meta http-equiv=.Content-Security-Policy. content=.default-src &#39;none&#39;; script-src &#39;sha256-"
+)
+"""Near the head of every page of the harness, so that one that was cut off is told from somebody else's."""
+
+_HEAD_BYTES = 500
+
 _WHOLE_GZIP = 16 + zlib.MAX_WBITS
 _NEXT = "name the run.json or report.html of a run as they were written"
 
@@ -58,8 +66,11 @@ def extract_all(page: bytes, *, source: str, largest: int) -> Iterator[bytes]:
 
 def _elements(page: bytes, source: str) -> list[bytes]:
     found = _DATA.findall(page)
+    is_cut = not page[-_HEAD_BYTES:].rstrip().endswith(b"</html>")
+    if is_cut and (_OURS.search(page[:_HEAD_BYTES]) or len(_OPENED.findall(page)) > len(found)):
+        raise FileFormatError(f"{source}: this page of the harness is cut off; {_NEXT}")
     if not found:
-        raise FileFormatError(f"{source}: is a web page with no run in it; {_NEXT}")
+        raise FileFormatError(f"{source}: is a web page with no run of the harness in it; {_NEXT}")
     return found
 
 

@@ -10,7 +10,7 @@ from harness.model.budget import WHOLE_RUN, Quantity, Violation
 from harness.model.traffic import TrafficLine
 from harness.model.verdict import CheckResult
 from harness.report.lines import JoinedLine, joined_lines
-from harness.report.wording import site_text, visible, working_folder
+from harness.report.wording import LONGEST_REASON, shortened, site_text, visible, working_folder
 from harness.units import bytes_text, count_text
 
 __all__ = ["failure_text", "region_text"]
@@ -54,7 +54,7 @@ def failure_text(result: CheckResult, *, relative_to: Path | None = None) -> str
 
 def region_text(region: str) -> str:
     """``'forward'``, or ``the whole call`` for the region that stands for all of them."""
-    return "the whole call" if region == WHOLE_RUN else visible(repr(region))
+    return "the whole call" if region == WHOLE_RUN else shortened(repr(region))
 
 
 def _plain(result: CheckResult) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _excess(block: Sequence[Violation]) -> Iterator[str]:
     limits = [violation.limit for violation in block]
     allowed = ", ".join(limit.quantity.amount_text(limit.at_most) for limit in limits)
     yield f"{_HEADINGS[first.limit.quantity]} exceeded within {region_text(first.region)}"
-    yield f"  allowed   {allowed}   ({visible(first.limit.because)})"
+    yield f"  allowed   {allowed}   ({shortened(first.limit.because, limit=LONGEST_REASON)})"
     yield f"  observed  {'; '.join(map(_observed, block))}"
 
 

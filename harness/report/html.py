@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +19,7 @@ from harness.report.embedding import embed
 from harness.report.json import encode_run
 from harness.report.view.crossings import COLUMNS
 from harness.report.view.page import build_page
+from harness.report.wording import shortened
 
 __all__ = ["content_security_policy", "prose", "render_html", "script", "style", "templates"]
 
@@ -65,14 +67,20 @@ def prose(text: str) -> Markup:
     return Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(text))))
 
 
-def render_html(run: Run, *, relative_to: Path | None = None) -> str:
+def render_html(run: Run, *, title: str = "", relative_to: Path | None = None) -> str:
     """The report of a run; source files are shown relative to ``relative_to``, else the current folder.
+
+    ``title`` is what the page is called instead of by its verdict.
 
     The run itself is embedded in ``script#run-data``: its JSON as gzip in base64. Cost: linear in the run.
     """
+    page = build_page(run, relative_to=relative_to)
+    if title:
+        name = shortened(title)
+        page = replace(page, title=name, subtitle=f"{name} · {page.subtitle}")
     template = templates().get_template("report.html")
     return template.render(
-        page=build_page(run, relative_to=relative_to),
+        page=page,
         columns=tuple(COLUMNS.values()),
         policy=content_security_policy(),
         style=style(),

@@ -3,7 +3,7 @@
 Numbers that JSON does not have are the strings ``"nan"``, ``"inf"`` and ``"-inf"`` in the place of a
 number. Text is escaped to ASCII, so that any string of Python survives. ``format`` and ``schema_version``
 come first. Unknown fields and wrong types are refused; a missing field that has a default is filled in,
-since a later version may add one.
+since a later version may add one. ``digest``, last, is the SHA-256 of all other values: a file edited by hand does not load.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from harness.model.event import EventType
 from harness.model.timeline import TimelineEvent
 from harness.model.verdict import SCHEMA_VERSION, Run
 from harness.report.embedding import extract, extract_all, is_page
+from harness.report.seal import DIGEST, digest_of
 from harness.units import bytes_text
 
 __all__ = [
@@ -60,7 +61,8 @@ def encode_run(run: Run) -> bytes:
         for record in (verdict["traffic"], *verdict["controls"]):
             _leave_out_defaults(record)
     content = {"format": FORMAT, "schema_version": plain.pop("schema_version"), **plain}
-    lines = (f"{_json(name)}: {_block(value)}" for name, value in content.items())
+    sealed = {**content, DIGEST: digest_of(content)}
+    lines = (f"{_json(name)}: {_block(value)}" for name, value in sealed.items())
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
 
 
@@ -68,18 +70,22 @@ def decode_run(data: bytes, *, source: str) -> Run:
     """The run in a file's bytes; ``source`` is what messages call the file.
 
     Raises ``FileFormatError``, and nothing else, when the bytes are empty, not text, truncated, another
-    tool's, of another schema version, or edited into something a run cannot hold; its one line names the
-    file, the place in it and the next step.
+    tool's, of another schema version, or edited, into something a run cannot hold or otherwise; its one line names the
+    file, the place in it and the next step. A file from before there was a digest is read without.
     """
     document = _document(_parsed(data, source), source)
+    values = {name: value for name, value in document.items() if name != DIGEST}
     try:
-        plain = _restored(document, Run, "$")
-        return msgspec.convert(plain, Run)
+        plain = _restored(values, Run, "$")
+        run = msgspec.convert(plain, Run)
     except _UnknownFieldError as error:
         _refuse(source, f"{error} is not a field of this format")
     except msgspec.ValidationError as error:
         complaint, _, path = str(error).partition(" - at ")
         _refuse(source, f"{path.strip('`') or '$'} is wrong: {complaint.replace('`', '')}")
+    if DIGEST in document and document[DIGEST] != digest_of({**values, "format": FORMAT}):
+        _refuse(source, "was edited after it was written: its digest does not fit its values")
+    return run
 
 
 def read_run(path: Path) -> Run:
@@ -190,6 +196,12 @@ def _parsed(data: bytes, source: str) -> Any:
             raise FileFormatError(f"{source}: {known}") from None
         if "\0" in text:
             _refuse(source, f"holds NUL bytes (the first at {text.index(chr(0)):,})")
+        if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+            first = text.strip().partition("\n")[0]
+            _refuse(
+                source,
+                f"is neither a run nor a page of the harness: it begins with {quoted(first)}",
+            )
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         what = "is cut off" if cut else f"is not JSON ({error.msg})"
         _refuse(source, f"{what} at line {error.lineno} column {error.colno}")

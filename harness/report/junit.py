@@ -27,6 +27,9 @@ _OF_THE_RUN = "run"
 _CRASH = "run"
 """The check that holds what the code under test raised, or the signal it died of."""
 
+_DEVICE = re.compile(r"\bdevice (\S+)$")
+"""How the evidence of a check ends that was made on one of the devices of a case."""
+
 _NONCHARACTERS = re.compile("[\ufffe\uffff]")
 """What XML forbids beside control characters and surrogates."""
 
@@ -69,7 +72,11 @@ def _suites(run: Run, label: str) -> Iterator[ElementTree.Element]:
         cases = [
             case
             for verdict in verdicts
-            for case in _cases(verdict.checks, _labelled(f"{workload}.{verdict.case}", label))
+            for case in _cases(
+                verdict.checks,
+                _labelled(f"{workload}.{verdict.case}", label),
+                devices=(verdict.traffic_device, verdict.timing_device),
+            )
         ]
         yield _suite(run, _labelled(workload, label), cases)
 
@@ -111,13 +118,20 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         yield f"environment.{name}", value
 
 
-def _cases(results: Sequence[CheckResult], classname: str) -> Iterator[ElementTree.Element]:
-    """One test case per check; a check made on two devices has a number from the second on."""
+def _cases(
+    results: Sequence[CheckResult], classname: str, *, devices: Sequence[str] = ()
+) -> Iterator[ElementTree.Element]:
+    """One test case per check; only what has neither another name nor another device has a number from the second on.
+
+    So that a CI service follows ``values [cpu]`` from run to run, whatever other checks there are.
+    """
     seen: dict[str, int] = {}
     for result in results or (_NO_CHECK,):
-        seen[result.check] = seen.get(result.check, 0) + 1
-        number = f" ({seen[result.check]})" if seen[result.check] > 1 else ""
-        name = f"{result.check}{number}"
+        device = _DEVICE.search(result.evidence)
+        known = device is not None and device[1] in devices
+        name = f"{result.check} [{device[1]}]" if device and known else result.check
+        seen[name] = seen.get(name, 0) + 1
+        name += f" ({seen[name]})" if seen[name] > 1 else ""
         case = ElementTree.Element("testcase", classname=_text(classname), name=_text(name))
         _add_outcome(case, result)
         evidence = f"evidence: {result.evidence}" if result.evidence else ""

@@ -9,7 +9,6 @@ from harness.model.outcome import Outcome
 from harness.model.verdict import Run
 from harness.report.view.cases import CaseView
 from harness.report.view.crossings import COLUMNS, RecordView
-from harness.report.view.mark import checks_of
 from harness.report.view.page import Page, build_page
 from harness.report.view.speed import SpeedView
 from harness.report.view.steps import Step
@@ -56,7 +55,7 @@ def markdown_summary(run: Run, *, most_bytes: int = LARGEST_SUMMARY_BYTES) -> st
     """
     page = build_page(run)
     fill = Fill(most_bytes - CUT_BYTES)
-    if not fill.add(_verdict(page, waived=_waived(run))):
+    if not fill.add(_verdict(page)):
         return ""
     rows_left = _add_table(fill, page, most_bytes)
     steps_left = _add_steps(fill, page.steps)
@@ -95,23 +94,19 @@ class Fill:
         return True
 
 
-def _verdict(page: Page, *, waived: int) -> str:
+def _verdict(page: Page) -> str:
     top = page.banner
     counts = ", ".join(
         f"{count.number:,} {count.mark.word}" for count in top.counts if count.number
     )
-    accepted = f"{count_text(waived, 'check')} waived" if waived else ""
-    facts = [f"exit {top.exit_status}", f"evidence {top.evidence}", top.checks, counts, accepted]
+    cases = f"cases: {counts}" if counts else ""
+    facts = [f"exit {top.exit_status}", f"evidence {top.evidence}", top.checks, cases]
     return (
         f"## {top.mark.sign} {markdown_text(top.mark.word.upper())}\n\n"
         f"{markdown_text(top.reason)}\n\n"
         f"{' · '.join(markdown_text(fact) for fact in facts if fact)}\n\n"
         f"{markdown_text(page.subtitle)}\n"
     )
-
-
-def _waived(run: Run) -> int:
-    return sum(result.waiver is not None for result in checks_of(run))
 
 
 def _block(lines: Sequence[str]) -> str:
@@ -136,7 +131,7 @@ def _add_table(fill: Fill, page: Page, most_bytes: int) -> int:
 
 def _cells(case: CaseView) -> tuple[str, ...]:
     values = ", ".join(dict.fromkeys(check.brief for check in case.values))
-    time = " ".join(part for part in (case.call_time, case.interval) if part)
+    time = " ".join(part for part in (case.call_time, case.interval or case.few_values) if part)
     texts = (
         f"{case.workload}/{case.case}",
         values,

@@ -11,6 +11,7 @@ import msgspec
 
 from harness.model.verdict import SCHEMA_VERSION, Run
 from harness.report.json import FORMAT, NOT_FINITE
+from harness.report.seal import DIGEST
 
 __all__ = ["COMMAND", "run_schema", "schema_text"]
 
@@ -19,6 +20,11 @@ COMMAND = "python -m harness.report.schema > docs/run-schema.json"
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NUMBER = "Number"
+_SEAL = {
+    "description": "SHA-256 of all other values, keys sorted and whole numbers without a point; older files have none.",
+    "type": "string",
+    "pattern": "^sha256:[0-9a-f]{64}$",
+}
 _LITERAL = re.compile(r"``([^`]+)``")
 
 
@@ -32,7 +38,7 @@ def run_schema() -> dict[str, Any]:
     definitions = {name: _strict(definition) for name, definition in made["$defs"].items()}
     run = definitions.pop("Run")
     marks = {"format": {"const": FORMAT}, "schema_version": {"const": SCHEMA_VERSION}}
-    run["properties"] = {**marks, **run["properties"], **marks}
+    run["properties"] = {**marks, **run["properties"], **marks, DIGEST: _SEAL}
     run["required"] = [*marks, *run["required"]]
     definitions[_NUMBER] = {
         "title": _NUMBER,

@@ -111,7 +111,7 @@ def _cells(case: CaseView, *, compared: bool, watched: bool) -> tuple[str, ...]:
     marks = [check.mark for check in case.values]
     values = max(marks, key=lambda mark: mark.severity).sign if marks else ""
     traffic = _whole_call(case.traffic) if watched else ("",) * len(_COUNTED)
-    times = _change(case) if compared else (case.call_time, case.interval)
+    times = _change(case) if compared else (case.call_time, case.interval or case.few_values)
     rates = ("".join(case.rates[:1]), ", ".join(case.rates[1:]))
     return (case.name, values, *traffic, *times, *rates)
 
@@ -120,7 +120,7 @@ def _change(case: CaseView) -> tuple[str, ...]:
     """Baseline, now, ratio with its interval, decision; of what was timed and not compared, the time alone."""
     speed = case.speed
     if speed is None:
-        return ("", case.call_time, "", "", "")
+        return ("", case.call_time, "", "" if case.interval else case.few_values, "")
     return (speed.baseline, case.call_time, speed.ratio, speed.interval, speed.decision)
 
 

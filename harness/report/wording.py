@@ -10,6 +10,8 @@ from harness.model.outcome import Outcome
 
 __all__ = [
     "LONGEST_LABEL",
+    "LONGEST_REASON",
+    "LONGEST_UNIT",
     "MARKS",
     "NO_SITE",
     "cut",
@@ -35,6 +37,12 @@ NO_SITE = "no Python line known"
 
 LONGEST_LABEL = 120
 """Twice the longest built-in case name: longer ones are cut in headings and tables, never in run.json."""
+
+LONGEST_UNIT = 16
+"""``samples`` twice over, which a narrow column of rates still holds on one line."""
+
+LONGEST_REASON = 400
+"""Five lines of a page: why a limit is what it is, of which the budget in the code has all."""
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that show nothing, break the line or turn the text around."""

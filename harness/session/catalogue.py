@@ -25,6 +25,14 @@ _FORMS = "NAME, NAME/CASE or package.module:ATTRIBUTE"
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
+_LONGEST_NAME = 128
+"""A file system takes 255 bytes, of which a trace's file name holds the workload and the case."""
+
+_NAME_RULE = f"use letters, digits, '.', '_', '-', at most {_LONGEST_NAME} of them"
+
+_MOST_NAMED = 10
+"""Workloads of a module, in a message of one line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -118,9 +126,22 @@ def _imported(path: str) -> Workload:
             found = getattr(found, part)
         except AttributeError as error:
             raise UsageError(
-                f"workload {path!r}: {module_name} has no attribute {attribute!r}"
+                f"workload {path!r}: {module_name} has no attribute {attribute!r}; {_offered(module_name)}"
             ) from error
     return _checked(found, path)
+
+
+def _offered(module_name: str) -> str:
+    """The workloads of a module that is imported, by name."""
+    names = [
+        name
+        for name, value in vars(importlib.import_module(module_name)).items()
+        if isinstance(value, Workload) and not isinstance(value, type)
+    ]
+    if not names:
+        return "it has no workload: an object with name, summary and cases()"
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"it has {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _checked(found: object, path: str) -> Workload:
@@ -128,9 +149,7 @@ def _checked(found: object, path: str) -> Workload:
         wanted = "an object with name, summary and cases()"
         raise UsageError(f"workload {path!r} is {type(found).__name__}, not {wanted}")
     if not _is_file_name(found.name):
-        raise WorkloadError(
-            f"workload {path!r} is named {found.name!r}; use letters, digits, '.', '_', '-'"
-        )
+        raise WorkloadError(f"workload {path!r} is named {_short(found.name)}; {_NAME_RULE}")
     return found
 
 
@@ -143,7 +162,7 @@ def _matching(workload: Workload, pattern: str, asked: str) -> list[Case]:
     for name in names:
         if not _is_file_name(name):
             raise WorkloadError(
-                f"workload {workload.name!r} has a case named {name!r}; use letters, digits, '.', '_', '-'"
+                f"workload {workload.name!r} has a case named {_short(name)}; {_NAME_RULE}"
             )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -157,4 +176,14 @@ def _matching(workload: Workload, pattern: str, asked: str) -> list[Case]:
 
 
 def _is_file_name(name: object) -> bool:
-    return isinstance(name, str) and _FILE_NAME.fullmatch(name) is not None
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME:
+        return False
+    return _FILE_NAME.fullmatch(name) is not None
+
+
+def _short(name: object) -> str:
+    """A name that will not do, as far as one line shows it."""
+    text = repr(name)
+    if len(text) <= _LONGEST_NAME:
+        return text
+    return f"{text[: _LONGEST_NAME // 2]}… ({len(text) - 2:,} characters)"

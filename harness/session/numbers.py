@@ -192,7 +192,11 @@ def _compared(
         return _values(device, Outcome.INCONCLUSIVE, text, details)
     if not any(comparison.finite for comparison in comparisons.values()):
         text = "no output holds a finite number, so nothing was compared but NaN and infinity"
-        return _values(device, Outcome.INCONCLUSIVE, text, details)
+        return _values(device, Outcome.INCONCLUSIVE, text, details, next_step=_FINITE)
+    vacuous = [name for name, comparison in comparisons.items() if comparison.vacuous]
+    if vacuous:
+        text = f"{', '.join(vacuous)}: all zeros would be within the tolerance too, so agreement proves nothing"
+        return _values(device, Outcome.INCONCLUSIVE, text, details, next_step=_TIGHTER)
     summary = "; ".join(_short(name, comparison) for name, comparison in comparisons.items())
     return _values(device, Outcome.PASSED, summary, details)
 
@@ -203,18 +207,34 @@ def _short(name: str, comparison: Comparison) -> str:
     return f"{name} {comparison.worst_ratio:.2f} of the allowed error"
 
 
+_FINITE = (
+    "give finite inputs, for which expected() gives numbers that the dtype of the output holds"
+)
+
+_TIGHTER = (
+    "give a tolerance smaller than the values; where they are zero but for rounding, let expected() "
+    "return exact zeros"
+)
+
+_STEPS = {
+    Outcome.FAILED: "look at the entry named; the details of the case derive its tolerance",
+    Outcome.INCONCLUSIVE: "let expected() return every output of run()",
+}
+
+
 def _values(
-    device: Device, outcome: Outcome, summary: str, details: tuple[str, ...]
+    device: Device,
+    outcome: Outcome,
+    summary: str,
+    details: tuple[str, ...],
+    *,
+    next_step: str | None = None,
 ) -> CheckResult:
-    next_step = {
-        Outcome.FAILED: "look at the entry named; the details of the case derive its tolerance",
-        Outcome.INCONCLUSIVE: "let expected() return every output of run()",
-    }.get(outcome, "")
     return CheckResult(
         check="values",
         outcome=outcome,
         summary=summary,
         evidence=f"float64 oracle, device {device.name}",
         details=details,
-        next_step=next_step,
+        next_step=_STEPS.get(outcome, "") if next_step is None else next_step,
     )

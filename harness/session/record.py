@@ -191,7 +191,9 @@ class Record:
             check=INTERRUPTED,
             outcome=Outcome.INCONCLUSIVE,
             summary=f"interrupted after {done} of {done + len(self.left)} cases",
-            evidence="the cases in this report were finished before",
+            evidence="the cases in this report were finished before"
+            if done
+            else "no case was finished",
             next_step="run again for the rest",
         )
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from browsing import NEEDS_BROWSER, Visit, a_browser
+from builders import a_defective_record, a_kernel, a_record, a_run, a_trace, a_verdict
 from example_runs import HOSTILE, comparison, failed
 
 from harness.report.html import render_html
+from harness.session.timeline import timeline_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -250,3 +253,23 @@ def test_where_there_is_no_clipboard_the_command_is_selected(page: Page) -> None
     page.get_by_role("button", name="copy: commands").click()
     assert page.evaluate("String(getSelection())") == "git checkout 0123456789abcdef\nharness run"
     assert page.get_by_text("press Ctrl+C").count() == 2  # on the button, and said aloud
+
+
+def test_a_timeline_is_one_stop_from_which_arrow_keys_lead_on(
+    browser: Browser, tmp_path: Path
+) -> None:
+    timeline = timeline_of(a_trace(*(a_kernel(api=f"kernel_{n}") for n in range(3))))
+    sides = [replace(record, timeline=timeline) for record in (a_record(), a_defective_record())]
+    verdict = a_verdict(traffic=sides[0], controls=(sides[1],))
+    file = tmp_path / "timeline.html"
+    file.write_text(render_html(a_run(verdict)), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    plane = page.locator(".tl-plane").first
+    plane.locator("[tabindex='0']").focus()
+    told = page.get_by_role("tooltip")
+    for key, name in (("ArrowRight", 1), ("End", 2), ("ArrowDown", 2), ("ArrowUp", 1), ("Home", 0)):
+        page.keyboard.press(key)
+        assert f"kernel_{name}" in told.inner_text()
+        assert plane.locator("[tabindex='0']").count() == 1
+    page.close()

@@ -232,6 +232,20 @@ for (const block of all("pre.command")) {
   });
 }
 
+// ---- a timeline is one stop of the tab key, and arrow keys lead from event to event
+
+const WAYS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+document.addEventListener("keydown", (event) => {
+  const mark = event.target.closest("g[data-tip]");
+  if (!mark || !(event.key in WAYS) || event.ctrlKey || event.altKey || event.metaKey) return;
+  const marks = all(":scope > g[data-tip]", mark.parentElement);
+  const next = marks[Math.max(0, Math.min(marks.length - 1, marks.indexOf(mark) + WAYS[event.key]))];
+  event.preventDefault();
+  mark.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+});
+
 // ---- one tooltip for everything that has a data-tip, by pointer and by keyboard
 
 const tip = make("div", { id: "tip", role: "tooltip", hidden: "" });

@@ -10,11 +10,11 @@ from harness.model.verdict import INTERRUPTED, Run
 from harness.report.view.mark import Mark, checks_of
 from harness.report.view.since import since_text, speed_text
 from harness.report.view.steps import Step
-from harness.report.view.waivers import waived_text
+from harness.report.view.waivers import waived_count
 from harness.report.wording import cut, shortened, visible
 from harness.units import count_text
 
-__all__ = ["Banner", "Count", "banner"]
+__all__ = ["Banner", "Count", "all_of", "banner"]
 
 _MOST_SKIPS = 2
 """Kinds of skipped checks named with their reasons in one sentence; the next steps have all of them."""
@@ -75,12 +75,25 @@ def _checks_text(run: Run) -> str:
     """``17 checks in 2 cases``, and how many ended how unless all of them passed."""
     checks = [result for result in checks_of(run) if result.check != INTERRUPTED]
     text = f"{count_text(len(checks), 'check')} in {count_text(len(run.verdicts), 'case')}"
-    waived = waived_text(run)
     ended = Counter(result.outcome for result in checks)
     if ended.total() == ended[Outcome.PASSED]:
         return text
-    parts = [f"{ended[each]:,} {each.value}" for each in reversed(Outcome) if ended[each]]
-    return f"{text}: {', '.join([*parts, *([waived] if waived else [])])}"
+    waived = _waived_text(waived_count(run), of=ended[Outcome.SKIPPED])
+    parts = [
+        f"{ended[each]:,} {each.value}{waived if each is Outcome.SKIPPED else ''}"
+        for each in reversed(Outcome)
+        if ended[each]
+    ]
+    return f"{text}: {', '.join(parts)}"
+
+
+def _waived_text(count: int, *, of: int) -> str:
+    """How many of the skipped checks a waiver skipped: `` (both waived)``."""
+    if not count:
+        return ""
+    if count < of:
+        return f" ({count:,} waived)"
+    return f" ({ {1: '', 2: 'both '}.get(count, 'all ') }waived)"
 
 
 def _evidence(run: Run) -> str:
@@ -115,7 +128,7 @@ def _sentence(run: Run, mark: Mark, findings: tuple[Step, ...], *, finished: str
     if outcome is Outcome.PASSED and not total:
         return "No case ran; the checks of the whole run passed"
     if outcome is Outcome.PASSED:
-        return f"{_all(total)}{finished} passed every check{_held_against(run)}"
+        return f"{all_of(total, 'case')}{finished} passed every check{_held_against(run)}"
     if mark != Mark.of(outcome):
         return f"Every check that ran passed{_held_against(run)}; {_skips(run)}"
     return _worst(run, outcome, findings, finished=finished)
@@ -130,11 +143,15 @@ def _worst(run: Run, outcome: Outcome, findings: tuple[Step, ...], *, finished: 
         return f"A check of the whole run {_verb(outcome)}: {mine[0].headline}"
     first = next(step for step in mine if step.cases)
     verb = _verb(outcome, ended)
-    where = f"{first.cases[0].label}: {first.headline}"
+    headline = first.headline.removeprefix(f"{outcome.value}: ")
+    where = f"{first.cases[0].label}: {headline}"
     if ended < total:
         return f"{ended:,} of {count_text(total, 'case')}{finished} {verb}: {where}"
-    alike = first.headline if len(first.cases) == total else f"first {where}"
-    return f"{_all(total)}{finished} {verb}: {alike}"
+    if len(first.cases) < total:
+        where = f": first {where}"
+    else:
+        where = f": {headline}" if first.same else f"; the slowest, {where}"
+    return f"{all_of(total, 'case')}{finished} {verb}{where}"
 
 
 def _skips(run: Run) -> str:
@@ -154,8 +171,10 @@ def _skips(run: Run) -> str:
     return f"{count_text(skipped.total(), 'check')} {verb} skipped: {', '.join(named)}"
 
 
-def _all(total: int) -> str:
-    return "The only case" if total == 1 else f"All {total:,} cases"
+def all_of(total: int, noun: str) -> str:
+    """``The only case``, ``Both cases``, ``All 3 cases``."""
+    words = {1: f"The only {noun}", 2: f"Both {noun}s"}
+    return words.get(total, f"All {total:,} {noun}s")
 
 
 def _held_against(run: Run) -> str:

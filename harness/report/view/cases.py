@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.model.measurement import CopyBandwidth, Estimate, Rates, rates_of
+from harness.model.measurement import CopyBandwidth, Rates, rates_of
 from harness.model.outcome import Outcome
 from harness.model.verdict import Verdict
 from harness.report.view.axis import Axis
@@ -17,14 +16,15 @@ from harness.report.view.conditions import ConditionsView, conditions_view
 from harness.report.view.crossings import RecordView, record_view
 from harness.report.view.distribution import Distribution, distribution
 from harness.report.view.error_map import ErrorMapView, error_map_views
-from harness.report.view.flags import Flag, flags
+from harness.report.view.flags import Flag, few_values, flags
+from harness.report.view.interval import call_time_text, interval_text
 from harness.report.view.mark import Mark
 from harness.report.view.ordering import sort_figures
 from harness.report.view.overview import Overview, overview
 from harness.report.view.reasons import Reason, reasons
 from harness.report.view.speed import SpeedView, speed_view
-from harness.report.wording import LONGEST_LABEL, shortened, visible
-from harness.units import count_text, duration_text, percent_text, rate_text
+from harness.report.wording import LONGEST_LABEL, LONGEST_UNIT, cut, shortened, visible
+from harness.units import count_text, percent_text, rate_text
 
 __all__ = [
     "CaseView",
@@ -34,8 +34,6 @@ __all__ = [
     "case_label",
     "case_view",
 ]
-
-_UNKNOWN = "unknown"
 
 _NO_CASE = frozenset({"", "-"})
 """The case of a workload that broke before it had any."""
@@ -68,7 +66,7 @@ class CaseView:
     """Everything shown about one case.
 
     ``name`` is the case as short as a line of a terminal needs it. ``values`` are the numeric checks, ``call_time`` and ``interval`` the median of a call and how sure it
-    is, ``rates`` work, least bytes per second, and those as a fraction of what the device copies; all empty where
+    is, ``few_values`` how many made it where these are too few, ``rates`` work, least bytes per second, and those as a fraction of what the device copies; all empty where
     they do not apply. ``speed`` is how it stands against what it was compared with. ``figures`` are what each column
     of the case table is sorted by. ``pictured`` says whether its section draws pictures or only tells them;
     one that does not may leave its ``reasons`` to another case that has the same (``reasons_at``).
@@ -89,6 +87,7 @@ class CaseView:
     reasons: tuple[Reason, ...]
     call_time: str
     interval: str
+    few_values: str
     rates: tuple[str, ...]
     speed: SpeedView | None
     spread: Distribution | None
@@ -169,8 +168,9 @@ def case_view(
             record_view(control, relative_to=relative_to) for control in verdict.controls
         ),
         reasons=reasons(traffic.limits) if traffic else (),
-        call_time=_call_time(verdict.call_time),
-        interval=_interval(verdict.call_time),
+        call_time=call_time_text(verdict.call_time),
+        interval=interval_text(verdict.call_time),
+        few_values=few_values(verdict),
         rates=_rates(rates, unit),
         speed=speed_view(verdict, axis, paired=bool(paired_with)),
         spread=distribution(verdict, paired_with=paired_with),
@@ -200,38 +200,16 @@ def _facts(verdict: Verdict) -> Iterable[Fact]:
         )
         yield Fact("clock", shortened(sample.timer))
     if estimate is not None:
-        confidence = percent_text(estimate.confidence)
-        yield Fact(
-            "median call", f"{_call_time(estimate)} ({confidence} interval: {_bounds(estimate)})"
-        )
-
-
-def _call_time(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return ""
-    return duration_text(estimate.value) if math.isfinite(estimate.value) else _UNKNOWN
-
-
-def _interval(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return ""
-    bounds = _bounds(estimate)
-    return "interval unknown" if bounds == _UNKNOWN else bounds
-
-
-def _bounds(estimate: Estimate) -> str:
-    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
-        return _UNKNOWN
-    low, high = duration_text(estimate.low), duration_text(estimate.high)
-    unit = high.rpartition(" ")[2]
-    return f"{low.removesuffix(f' {unit}')} to {high}"
+        interval = interval_text(estimate)
+        bounds = f" ({percent_text(estimate.confidence)} interval: {interval})" if interval else ""
+        yield Fact("median call", f"{call_time_text(estimate)}{bounds}")
 
 
 def _rates(rates: Rates | None, unit: str) -> tuple[str, ...]:
     """``3.28 M samples/s``, ``26.2 GB/s``, ``76.1 % of copy``, as far as they are known."""
     if rates is None:
         return ()
-    texts = [rate_text(rates.units_per_second, visible(unit))]
+    texts = [rate_text(rates.units_per_second, cut(visible(unit), LONGEST_UNIT))]
     if rates.bytes_per_second is not None:
         texts.append(rate_text(rates.bytes_per_second, "B"))
     if rates.of_copy is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from harness.model.verdict import Verdict
+from harness.report.view.labels_beside import TEXT_WIDTH
 from harness.report.wording import cut, shortened, visible
 from harness.units import count_text, duration_text, percent_text
 
@@ -28,6 +29,9 @@ _LONGEST_LABEL = 22
 """Of a name beside its line: a third of a plot on a phone."""
 
 _NEAR_EDGE = 0.3
+
+_NARROWEST = 250
+"""Pixels of the picture on a telephone of 360."""
 
 _MOST_TICKS = 5
 """Steps of 1, 2 and 5 then leave two at least; five of 50 pixels fit on a phone."""
@@ -178,8 +182,12 @@ def _ticks(scale: _Scale, middle: float) -> Iterable[Tick]:
         ]
     if len(set(texts)) < len(texts):
         values, texts = [middle], [duration_text(middle)]
+    end = -math.inf
     for value, text in zip(values, texts, strict=True):
-        yield Tick(round(100 * scale.share(value), 1), text)
+        at, width = 100 * scale.share(value), 100 * len(text) * TEXT_WIDTH / _NARROWEST
+        if at - width / 2 > end:  # a text that would touch the one before is left out
+            yield Tick(round(at, 1), text)
+            end = at + width / 2
 
 
 def _round_values(low: float, high: float) -> list[float]:

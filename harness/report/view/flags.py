@@ -11,7 +11,7 @@ from harness.model.verdict import TIMING_CONDITIONS, CheckResult, Verdict
 from harness.report.wording import shortened
 from harness.units import count_text
 
-__all__ = ["Flag", "flags"]
+__all__ = ["Flag", "few_values", "flags"]
 
 _NEW = re.compile(r"not in baseline .*", re.DOTALL)
 """How a comparison with a baseline tells a case that the baseline does not have."""
@@ -72,9 +72,16 @@ def _new(checks: Iterable[CheckResult]) -> Iterable[Flag]:
         yield Flag("new", _sentence("nothing to compare with", found))
 
 
+def few_values(verdict: Verdict) -> str:
+    """``3 values``, where a case was timed and these are too few for an interval to be trusted; else empty."""
+    if verdict.sample is None or len(verdict.sample.call_ns) >= _FEWEST_VALUES:
+        return ""
+    return count_text(len(verdict.sample.call_ns), "value")
+
+
 def _few_values(verdict: Verdict) -> Iterable[Flag]:
-    if verdict.sample is not None and len(verdict.sample.call_ns) < _FEWEST_VALUES:
-        count = count_text(len(verdict.sample.call_ns), "value")
+    count = few_values(verdict)
+    if count:
         yield Flag(count, f"timed {count}: too few for an interval to be trusted")
 
 

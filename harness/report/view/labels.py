@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from collections.abc import Callable, Sequence
 
 from harness.model.verdict import Run
@@ -21,11 +23,11 @@ _SHORT_COMMIT = 12
 def run_labels(runs: Sequence[Run]) -> tuple[str, ...]:
     """A label per run, no two alike: every fact a fleet is told apart by that differs among them.
 
-    Where these do not tell all of them apart, the time joins them, then the run's id, then a number.
+    Where these do not tell all of them apart, what they ran joins them, then the time, the run's id, a number.
     """
     told = [fact for fact in _FACTS if len({fact(run) for run in runs}) > 1]
-    for fact in (_moment, lambda run: run.run_id):
-        if len(set(_texts(runs, told))) < len(runs):
+    for fact in (_workloads, _moment, lambda run: run.run_id):
+        if len(set(_texts(runs, told))) < len(runs) and len({fact(run) for run in runs}) > 1:
             told.append(fact)
     texts = _texts(runs, told or [_moment])
     if len(set(texts)) == len(runs):
@@ -54,7 +56,33 @@ def _moment(run: Run) -> str:
 def _devices(run: Run) -> str:
     named = {verdict.timing_device for verdict in run.verdicts if verdict.call_time is not None}
     watched = {verdict.traffic_device for verdict in run.verdicts if verdict.traffic is not None}
-    return ", ".join(sorted((named or watched) - {""})) or "no device"
+    meant = {
+        device for each in run.verdicts for device in (each.timing_device, each.traffic_device)
+    }
+    return ", ".join(sorted((named or watched or meant) - {""})) or _option(run, "--device")
+
+
+def _option(run: Run, name: str) -> str:
+    """The value a command gives an option: all that a run which broke before its first case says of its device."""
+    words = _words(run)
+    given = [after for word, after in itertools.pairwise(words) if word == name]
+    joined = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
+    return ", ".join([*given, *joined]) or "no device"
+
+
+def _workloads(run: Run) -> str:
+    """``mlp, resnet50``: those named in the command after its verb, else those that were run."""
+    words = _words(run)
+    verb = next((place for place, word in enumerate(words) if word == "run"), len(words))
+    named = itertools.takewhile(lambda word: not word.startswith("-"), words[verb + 1 :])
+    return ", ".join(named) or ", ".join(dict.fromkeys(each.workload for each in run.verdicts))
+
+
+def _words(run: Run) -> list[str]:
+    try:
+        return shlex.split(run.command)
+    except ValueError:  # a file that was written by hand may hold anything
+        return run.command.split()
 
 
 def _named(name: str, words: str = "", *, without: str) -> _Fact:

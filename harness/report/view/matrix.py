@@ -16,8 +16,9 @@ from harness.model.measurement import CopyBandwidth, Estimate, rates_of
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Run, TrafficRecord, Verdict
 from harness.report.view.crossings import Cell, cells_of
+from harness.report.view.interval import apart, has_interval
 from harness.report.view.mark import Mark
-from harness.report.wording import shortened, visible
+from harness.report.wording import LONGEST_UNIT, cut, shortened, visible
 from harness.units import duration_text, percent_text, rate_text, ratio_text
 
 __all__ = ["MatrixCell", "MatrixRow", "matrix_rows", "row_anchors"]
@@ -37,7 +38,7 @@ class MatrixCell:
     """One case in one run.
 
     ``not_passed`` names the checks that did not pass. ``ratio`` is the time over that of the first run, with ``about``
-    where the two intervals overlap; ``fastest`` where no other run was faster. ``change`` is what the run itself
+    where the two intervals do not show a difference; ``fastest`` where it passed and its interval lies below all others. ``change`` is what the run itself
     decided about its speed. ``traffic`` has what one call did or exceeded, ``None`` where nobody watched.
     ``other_parameters`` are the case's where they are not those of the first run, so that times do not compare. All
     texts are empty where they do not apply.
@@ -114,13 +115,13 @@ def _anchors(found: Sequence[Mapping[_Key, Verdict]]) -> dict[_Key, str]:
 
 def _row(anchor: str, verdicts: Sequence[Verdict | None], runs: Sequence[Run]) -> MatrixRow:
     there = [verdict for verdict in verdicts if verdict is not None]
-    first, times = verdicts[0], [_known_time(verdict.call_time) for verdict in there]
-    known = sorted(time.value for time in times if time is not None)
-    fastest = known[0] if len(known) > 1 and known[0] < known[1] else math.nan
+    first, fastest = verdicts[0], _fastest(there)
     cells = tuple(
         None
         if verdict is None
-        else _cell(verdict, first if index else None, run.copy_bandwidth, fastest=fastest)
+        else _cell(
+            verdict, first if index else None, run.copy_bandwidth, fastest=verdict is fastest
+        )
         for index, (verdict, run) in enumerate(zip(verdicts, runs, strict=True))
     )
     case = there[0].case
@@ -134,7 +135,7 @@ def _row(anchor: str, verdicts: Sequence[Verdict | None], runs: Sequence[Run]) -
 
 
 def _cell(
-    verdict: Verdict, first: Verdict | None, copy: CopyBandwidth | None, *, fastest: float
+    verdict: Verdict, first: Verdict | None, copy: CopyBandwidth | None, *, fastest: bool
 ) -> MatrixCell:
     """``first`` is the same case in the first run, ``None`` where this is it or it has none."""
     time = _known_time(verdict.call_time)
@@ -148,10 +149,12 @@ def _cell(
         call_time=duration_text(time.value) if time is not None else "",
         spread=_spread(time),
         ratio=ratio_text(time.value / reference.value) if time and reference else "",
-        about=time is not None and reference is not None and _overlap(time, reference),
-        fastest=time is not None and time.value == fastest,
+        about=time is not None and reference is not None and not apart(time, reference),
+        fastest=fastest,
         change=_change(verdict),
-        throughput=rate_text(rates.units_per_second, visible(unit)) if rates is not None else "",
+        throughput=rate_text(rates.units_per_second, cut(visible(unit), LONGEST_UNIT))
+        if rates is not None
+        else "",
         of_copy=percent_text(rates.of_copy) if rates is not None and rates.of_copy else "",
         traffic=_traffic(verdict.traffic) if verdict.traffic is not None else None,
         other_parameters="" if alike else _parameters(verdict),
@@ -167,12 +170,20 @@ def _spread(time: Estimate | None) -> str:
     """The interval as one figure: the farther end, as a fraction of the value."""
     if time is None:
         return ""
+    if not has_interval(time):
+        return "no interval"
     width = max(time.high - time.value, time.value - time.low) / time.value
     return f"± {percent_text(width)}" if 0 <= width < math.inf else ""
 
 
-def _overlap(time: Estimate, reference: Estimate) -> bool:
-    return time.low <= reference.high and reference.low <= time.high
+def _fastest(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The one that passed with an interval below all others, where there is such a one: fast and wrong is no merit."""
+    timed = [(time, each) for each in verdicts if (time := _known_time(each.call_time)) is not None]
+    if len(timed) < 2:
+        return None
+    (time, first), *others = sorted(timed, key=lambda found: found[0].value)
+    clear = first.outcome is Outcome.PASSED and all(apart(time, other) for other, _ in others)
+    return first if clear else None
 
 
 def _not_passed(verdict: Verdict) -> Iterator[str]:

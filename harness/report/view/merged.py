@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.model.verdict import INTERRUPTED, Run
-from harness.report.view.banner import Banner, banner
+from harness.report.view.banner import Banner, all_of, banner
 from harness.report.view.blind_spots import blind_spots
 from harness.report.view.labels import commit_text, run_labels
 from harness.report.view.mark import Mark
@@ -188,10 +188,10 @@ def _reason(views: Sequence[RunView], mark: Mark) -> str:
     """How many runs ended worst, and why the first of them did."""
     ended = [view for view in views if view.top.mark.severity == mark.severity]
     if mark.severity == 0:
-        return f"All {len(views):,} runs passed every check"
+        return f"{all_of(len(views), 'run')} passed every check"
     first = ended[0]
     count = (
-        f"All {len(views):,} runs"
+        all_of(len(views), "run")
         if len(ended) == len(views)
         else f"{len(ended):,} of {len(views):,} runs"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.model.budget import Limit
 from harness.report.view.crossings import COLUMNS, region_name
-from harness.report.wording import visible
+from harness.report.wording import LONGEST_REASON, shortened
 
 __all__ = ["Reason", "reasons"]
 
@@ -31,6 +31,6 @@ def reasons(limits: Mapping[str, tuple[Limit, ...]]) -> tuple[Reason, ...]:
             some = f" ({', '.join(quantities)})" if len(by_reason) > 1 else ""
             found.setdefault(because, []).append(f"{region_name(region)}{some}")
     return tuple(
-        Reason(limits=", ".join(names), because=visible(because))
+        Reason(limits=", ".join(names), because=shortened(because, limit=LONGEST_REASON))
         for because, names in found.items()
     )

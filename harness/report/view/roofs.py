@@ -51,8 +51,12 @@ class Field:
         """Every dot (intensity, rate), the ridge, and half a decade around them, so that there are two ticks at least."""
         intensities = [peak / copy, *(intensity for intensity, _ in dots)]
         left, right = min(intensities), max(intensities)
-        rates = [left * copy, peak, *(rate for _, rate in dots)]
         room = 10**0.5
+        rates = [
+            left / room * copy,
+            peak,
+            *(rate for _, rate in dots),
+        ]  # the name of the copy below its start
         return cls(copy, peak, left / room, right * room, min(rates) / room, max(rates) * room)
 
     def place(self, intensity: float, rate: float) -> Place:

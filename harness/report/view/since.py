@@ -55,17 +55,27 @@ def _when(point: HistoryPoint) -> str:
 
 
 def speed_text(run: Run) -> str:
-    """``12 cases side by side, 95.0 % intervals``; empty where no speed was held against another."""
+    """``12 cases side by side, 95.0 % intervals``; empty where no speed was held against another.
+
+    ``none of 2 judged against a baseline`` where the check of every one was skipped.
+    """
     found = [
-        check.change
-        for verdict in run.verdicts
-        for check in verdict.checks
-        if check.change is not None
+        check for verdict in run.verdicts for check in verdict.checks if check.change is not None
     ]
     if not found:
         return ""
     how = "side by side" if run.paired_with else "against a baseline"
-    return f"{count_text(len(found), 'case')} {how}, {_confidence(found)} intervals"
+    judged = [
+        check.change
+        for check in found
+        if check.change is not None
+        and (check.outcome is not Outcome.SKIPPED or check.waiver is not None)
+    ]
+    if not judged:
+        return f"none of {len(found):,} judged {how}"
+    few = f"{len(judged):,} of " if len(judged) < len(found) else ""
+    verb = " judged" if few else ""
+    return f"{few}{count_text(len(found), 'case')}{verb} {how}, {_confidence(judged)} intervals"
 
 
 def _confidence(changes: Iterable[SpeedChange]) -> str:

@@ -11,6 +11,7 @@ from harness.model.verdict import INTERRUPTED, CheckResult, Run
 from harness.report.failure import failure_text
 from harness.report.view.cases import Link, case_label
 from harness.report.view.mark import Mark
+from harness.report.view.waivers import found_text
 from harness.report.wording import shortened
 from harness.units import count_text
 
@@ -27,7 +28,8 @@ class Step:
 
     ``cases`` are all cases with the same finding, each once however many of its devices showed it, empty
     when it belongs to the whole run. ``failure`` is the text with limits and source lines where a limit was
-    exceeded, of the first of the cases. ``check`` is empty for advice.
+    exceeded, of the first of the cases. ``same`` says that the finding is word for word that of all cases.
+    ``check`` is empty for advice.
     """
 
     check: str
@@ -39,6 +41,7 @@ class Step:
     evidence: str
     action: str
     failure: str = ""
+    same: bool = True
 
 
 def steps(run: Run, anchors: tuple[str, ...], *, relative_to: Path | None) -> tuple[Step, ...]:
@@ -56,8 +59,15 @@ def steps(run: Run, anchors: tuple[str, ...], *, relative_to: Path | None) -> tu
 
 def _likeness(result: CheckResult) -> _Likeness:
     """What results that need one step share: what they say, of changes of speed the decision and not the figures."""
-    what = result.summary if result.change is None else result.change.decision
+    what = _said(result) if result.change is None else result.change.decision
     return result.outcome, result.check, what, result.next_step
+
+
+def _said(result: CheckResult) -> str:
+    """What was found, and after it for how long it is accepted where a waiver covers it."""
+    if result.waiver is None:
+        return result.summary
+    return "; ".join(dict.fromkeys((found_text(result), result.summary)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,11 @@ class _Alike:
     def first(self) -> CheckResult:
         """The slowest, or the first where nothing is said of speed."""
         return max((result for result, _ in self.results), key=_slowness)
+
+    @property
+    def same(self) -> bool:
+        """Whether all of them say the same in every figure."""
+        return len({_said(result) for result, _ in self.results}) == 1
 
     def cases(self) -> tuple[Link, ...]:
         """The cases, the slowest first, otherwise as they ran."""
@@ -130,11 +145,12 @@ def _step(group: _Alike, relative_to: Path | None) -> Step:
         mark=Mark.of(result.outcome),
         title=_title(group),
         cases=cases,
-        headline=shortened(result.summary, limit=_LONGEST_HEADLINE),
-        finding=shortened(result.summary, limit=_LONGEST_FINDING),
+        headline=shortened(_said(result), limit=_LONGEST_HEADLINE),
+        finding=shortened(_said(result), limit=_LONGEST_FINDING),
         evidence=shortened(_evidence(group), limit=_LONGEST_FINDING),
         action=shortened(result.next_step, limit=_LONGEST_FINDING),
         failure=failure_text(result, relative_to=relative_to) if result.violations else "",
+        same=group.same,
     )
 
 
@@ -145,8 +161,7 @@ def _title(group: _Alike) -> str:
     where = ""
     if cases:
         where = f" in {cases[0].label if len(cases) == 1 else count_text(len(cases), 'case')}"
-    figures = {each.summary for each, _ in group.results}
-    slowest = "; the slowest:" if len(figures) > 1 else ""  # whose figures follow
+    slowest = "" if group.same else "; the slowest:"  # whose figures follow
     return f"{shortened(result.check)} {result.outcome.value}{where}{slowest}"
 
 

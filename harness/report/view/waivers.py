@@ -13,7 +13,7 @@ from harness.report.view.cases import Link, anchors, case_label
 from harness.report.wording import shortened
 from harness.units import count_text
 
-__all__ = ["WaivedFinding", "waived_findings", "waived_text"]
+__all__ = ["WaivedFinding", "found_text", "waived_count", "waived_findings"]
 
 _LONGEST_FOUND = 400
 """Five lines of a page; the section of the case has all of it."""
@@ -43,17 +43,16 @@ def waived_findings(run: Run) -> tuple[WaivedFinding, ...]:
     alike: dict[tuple[Waiver, str], dict[Link, None]] = {}
     for result, link in _waived(run):
         if result.waiver is not None:
-            alike.setdefault((result.waiver, _found(result)), {})[link] = None
+            alike.setdefault((result.waiver, found_text(result)), {})[link] = None
     oldest_first = sorted(alike.items(), key=lambda item: item[0][0].since)
     return tuple(
         _finding(waiver, found, tuple(cases), run) for (waiver, found), cases in oldest_first
     )
 
 
-def waived_text(run: Run) -> str:
-    """``2 waived``: how many findings do not count; empty where all do."""
-    count = sum(1 for _ in _waived(run))
-    return f"{count:,} waived" if count else ""
+def waived_count(run: Run) -> int:
+    """How many findings do not count; each is one of the skipped checks."""
+    return sum(1 for _ in _waived(run))
 
 
 def _waived(run: Run) -> Iterable[tuple[CheckResult, Link]]:
@@ -63,8 +62,8 @@ def _waived(run: Run) -> Iterable[tuple[CheckResult, Link]]:
                 yield result, Link(case_label(verdict), anchor)
 
 
-def _found(result: CheckResult) -> str:
-    """What was found, word for word; without it the summary says what there is."""
+def found_text(result: CheckResult) -> str:
+    """What a waived check found, ``failed: 2.00x the time``, word for word; where it kept nothing, its summary."""
     kept = next((detail for detail in result.details if detail.startswith(_FOUND)), "")
     return kept.removeprefix(_FOUND) or result.summary
 

@@ -15,7 +15,7 @@ from harness.model.verdict import CheckResult, Run, Verdict
 from harness.session.against.ending import interrupted, record_of_run
 from harness.session.against.judgement import judge
 from harness.session.against.listing import Listing, listed
-from harness.session.against.repository import Commit, Repository, find_repository
+from harness.session.against.repository import SAME_CODE, Commit, Repository, find_repository
 from harness.session.against.sides import sides
 from harness.session.against.tour import Progress, Request, Tour
 from harness.session.against.trial import Trial
@@ -42,9 +42,15 @@ def compare_with_ref(request: Request, *, progress: Progress, hooks: Hooks | Non
     for record in records:
         record.apart = request.python is not None
     tour = Tour(request, progress, records)
-    notes = _walk(tour, repository, commit, listing, request)
+    notes, same_code = _walk(tour, repository, commit, listing, request)
     paired_with = f"{commit.label} (git worktree)"
-    speeds = judge(records, request.criteria, paired_with=paired_with, named=commit.label)
+    speeds = judge(
+        records,
+        request.criteria,
+        paired_with=paired_with,
+        named=commit.label,
+        fewest=request.fewest_processes,
+    )
     seen = [record for record in records if record.samples or record.ended or not tour.stopped]
     verdicts += [record.verdict(speeds.get(record.subject.key), tour.device) for record in seen]
     checks = _vacuous(verdicts, commit)
@@ -54,14 +60,16 @@ def compare_with_ref(request: Request, *, progress: Progress, hooks: Hooks | Non
     environment = fingerprint(
         [tour.device] if tour.device else [], repository=repository.root, more=[gpu_facts]
     )
-    compared = f"compared: {repository.state(commit)}, with {commit.label}"
+    here = repository.state(commit, same_code=same_code)
+    compared = f"compared: {here}" if same_code else f"compared: {here}, with {commit.label}"
     return record_of_run(
         request,
         verdicts,
         checks,
         started=started,
         environment=environment,
-        baseline=paired_with,
+        baseline=f"{paired_with}, {SAME_CODE}" if same_code else paired_with,
+        paired_with=paired_with,
         notes=[compared, *notes, *listing.notes],
         duration_s=time.perf_counter() - clock,
     )
@@ -69,8 +77,11 @@ def compare_with_ref(request: Request, *, progress: Progress, hooks: Hooks | Non
 
 def _walk(
     tour: Tour, repository: Repository, commit: Commit, listing: Listing, request: Request
-) -> list[str]:
-    """Time everything, with the ref checked out meanwhile; returns what is to be noted."""
+) -> tuple[list[str], bool]:
+    """Time everything, with the ref checked out meanwhile.
+
+    Returns what is to be noted, and whether both sides are known to have run the same code.
+    """
     with checked_out(repository, commit) as worktree:
         both = sides(
             repository,
@@ -86,7 +97,7 @@ def _walk(
         submodules = (worktree.tree / ".gitmodules").exists()
         tour.walk(trial)
     lacking = [f"submodules of {commit.label} were not checked out"] if submodules else []
-    return [*tour.notes, *trial.notes, *lacking]
+    return [*tour.notes, *trial.notes, *lacking], trial.same_code
 
 
 def _vacuous(verdicts: Sequence[Verdict], commit: Commit) -> list[CheckResult]:

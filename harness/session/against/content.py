@@ -14,7 +14,7 @@ from harness.session.declared import Declared
 from harness.session.foreign import foreign
 from harness.session.observe import HostArrays
 
-__all__ = ["digests", "made_inputs", "read_arrays", "work_of", "write_arrays"]
+__all__ = ["digests", "file_digests", "made_inputs", "read_arrays", "work_of", "write_arrays"]
 
 
 def made_inputs(case: Case, seed: int) -> HostArrays:
@@ -40,6 +40,17 @@ def digests(inputs: HostArrays) -> dict[str, str]:
     for name, array in sorted(inputs.items()):
         digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
         found[name] = f"{array.dtype.name}{list(array.shape)} {digest}"
+    return found
+
+
+def file_digests(files: Mapping[str, Path]) -> dict[str, str]:
+    """The start of a hash per file: equal for equal content, wherever it lies. One that is gone differs from any."""
+    found = {}
+    for name, path in files.items():
+        try:
+            found[name] = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        except OSError:
+            found[name] = str(path)
     return found
 
 

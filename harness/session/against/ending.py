@@ -33,10 +33,11 @@ def record_of_run(
     started: datetime,
     environment: Environment,
     baseline: str,
+    paired_with: str,
     notes: Sequence[str],
     duration_s: float,
 ) -> Run:
-    """The record; ``baseline`` is what was compared with, in words."""
+    """The record; ``baseline`` is what was compared with and ``paired_with`` what each value was, in words."""
     return Run(
         run_id=started.strftime("%Y%m%dT%H%M%S") + f"{started.microsecond // 1000:03d}Z",
         created=started.isoformat(timespec="seconds"),
@@ -47,7 +48,7 @@ def record_of_run(
         verdicts=tuple(verdicts),
         checks=tuple(checks),
         baseline=baseline,
-        paired_with=baseline,
+        paired_with=paired_with,
         notes=tuple(notes),
         duration_s=duration_s,
     )

@@ -61,7 +61,7 @@ def way_to(ref: str, clone: Clone) -> str:
     if not clone.remotes:
         return (
             _like(ref, clone)
-            or "and no remote to fetch it from; name one that `git rev-parse` knows"
+            or "it has no remote to fetch it from: name a branch, tag or commit that is here"
         )
     remote = clone.remotes[0]
     if _HASH.fullmatch(ref):

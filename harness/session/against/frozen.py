@@ -96,7 +96,8 @@ def _run(
     checks: list[CheckResult] = []
     if not finished:
         what = f"after {len(records)} of {count_text(len(listed.subjects), 'case')}"
-        checks.append(interrupted(what, "the cases in this report were finished before"))
+        before = "the cases in this report were finished before"
+        checks.append(interrupted(what, before if records else "no case was finished"))
     speeds = judge(records, request.criteria, paired_with=_PAIRED_WITH, named="its frozen peer")
     verdicts += [
         record.verdict(speeds.get(record.subject.key), listed.device) for record in records
@@ -110,6 +111,7 @@ def _run(
         started=started,
         environment=listed.environment,
         baseline=_PAIRED_WITH,
+        paired_with=_PAIRED_WITH,
         notes=listed.notes,
         duration_s=time.perf_counter() - clock,
     )

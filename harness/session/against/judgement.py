@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from harness.baseline.throughput import THROUGHPUT_CHECK
@@ -12,7 +13,7 @@ from harness.model.measurement import Sample, SpeedChange
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult
 from harness.session.against.subjects import Record
-from harness.stats.change import BASELINES_TIME, Change, Decision, compare_pairs, remedy
+from harness.stats.change import BASELINES_TIME, PIN, Change, Decision, compare_pairs, remedy
 from harness.stats.family import judge_family
 from harness.stats.power import smallest_detectable
 from harness.units import count_text, duration_text, percent_text
@@ -66,11 +67,17 @@ def change_of(record: Record, sample: Sample, criteria: Criteria, *, among: int 
 
 
 def judge(
-    records: Sequence[Record], criteria: Criteria, *, paired_with: str, named: str
+    records: Sequence[Record],
+    criteria: Criteria,
+    *,
+    paired_with: str,
+    named: str,
+    fewest: int = 1,
 ) -> dict[str, CheckResult]:
     """A result per timed case, by key.
 
-    ``paired_with`` says what the other of each pair was, ``named`` is its name in a sentence.
+    ``paired_with`` says what the other of each pair was, ``named`` is its name in a sentence. A case timed in less than
+    ``fewest`` processes, as one is when the user stops it, is inconclusive whatever its pairs say.
     """
     samples = {
         record.subject.key: (record, sample)
@@ -87,7 +94,24 @@ def judge(
         strictest = change_of(record, sample, criteria, among=len(samples))
         smallest = smallest_detectable(strictest, power=_POWER)
         found[key] = _result(together[key], record, sample, criteria, pairing, smallest)
+        if (taken := len(sample.process_starts)) < fewest:
+            found[key] = _undecided(found[key], taken, fewest)
     return found
+
+
+def _undecided(result: CheckResult, taken: int, fewest: int) -> CheckResult:
+    """What was found, without a decision: what a process draws once is in every pair of it, and in the interval."""
+    _, _, figures = result.summary.partition(": ")
+    decision = Decision.INCONCLUSIVE.value
+    change = result.change and replace(result.change, decision=decision)
+    few = f"{taken} of {count_text(fewest, 'process', plural='processes')} cannot decide"
+    return replace(
+        result,
+        outcome=Outcome.INCONCLUSIVE,
+        summary=f"{decision}: {figures}; but {few}",
+        next_step="compare again and let it end; --processes says how many decide",
+        change=change,
+    )
 
 
 def _processes(count: int, *, apart: bool) -> str:
@@ -179,7 +203,12 @@ def _next_step(change: Change, find: float, *, blind: bool) -> str:
         case Decision.IMPROVED | Decision.UNCHANGED:
             return ""
         case _:
-            return _advice(change)
+            return _advice(change).replace(PIN, "") if _is_pinned() else _advice(change)
+
+
+def _is_pinned() -> bool:
+    """Whether this process, and so every one it starts, has one core already."""
+    return hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) == 1
 
 
 def _advice(change: Change) -> str:

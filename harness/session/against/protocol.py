@@ -93,10 +93,11 @@ class Verify(msgspec.Struct, frozen=True, tag=True):
 
 
 class Verified(msgspec.Struct, frozen=True, tag=True):
-    """What was found, and the compiled modules of the repository that are loaded by now."""
+    """What was found, the compiled modules of the repository that are loaded by now, and the digest of each module."""
 
     results: list[CheckResult]
     compiled: list[str]
+    code: Mapping[str, str]
 
 
 class Time(msgspec.Struct, frozen=True, tag=True):

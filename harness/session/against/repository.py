@@ -11,10 +11,14 @@ from harness.errors import HarnessError, UnavailableError, UsageError
 from harness.session.against.fetching import Clone, way_to
 from harness.units import count_text
 
-__all__ = ["Commit", "GitError", "Repository", "find_repository", "git"]
+__all__ = ["SAME_CODE", "Commit", "GitError", "Repository", "find_repository", "git"]
 
 _OF_ANOTHER_CALL = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 """Set by git for its hooks: inside one they would turn our own commands to the hook's index and folder."""
+
+SAME_CODE = "the same code on both sides"
+
+_OTHER_SIDE = "name the branch it will be merged into, e.g. --against origin/main"
 
 _REMOTE_S = 10.0
 """A remote that is asked for its branches answers in a second; without it the advice is less exact, and there."""
@@ -60,18 +64,24 @@ class Repository:
         listed = git("ls-tree", "-r", "-z", "--name-only", commit.commit, folder=self.root)
         return frozenset(listed.split("\0")) - {""}
 
-    def state(self, baseline: Commit) -> str:
-        """The working tree in words: its commit, its uncommitted changes, and whether it is the baseline itself."""
+    def state(self, baseline: Commit, *, same_code: bool) -> str:
+        """The working tree in words: its commit, its uncommitted changes, and whether its code is the baseline's.
+
+        Untracked files are no changes, since a report lies in the tree too; imported ones tell in ``same_code``.
+        """
         head = git("rev-parse", "--short", "HEAD", folder=self.root)
-        changed = git("status", "--porcelain", folder=self.root).splitlines()
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", folder=self.root
+        ).splitlines()
         here = f"the working tree at {head}"
         if changed:
             files = count_text(len(changed), "uncommitted change")
-            return f"{here} with {files}"
-        same = git("rev-parse", "HEAD", folder=self.root) == baseline.commit
-        return (
-            f"{here}, which is {baseline.ref} itself: the same code on both sides" if same else here
-        )
+            here = f"{here} with {files}"
+        if not same_code:
+            return here
+        itself = git("rev-parse", "HEAD", folder=self.root) == baseline.commit
+        step = f"; {_OTHER_SIDE}" if itself else ""
+        return f"{here} and {baseline.label}: {SAME_CODE}{step}"
 
     def _way_to(self, ref: str) -> str:
         def asked(*arguments: str) -> str | None:

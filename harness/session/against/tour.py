@@ -78,6 +78,11 @@ class Request:
     time_limit_s: float = 300.0
     command: str = "harness compare"
 
+    @property
+    def fewest_processes(self) -> int:
+        """In how many processes a case must have been timed before anything is decided."""
+        return min(_FEWEST_PAIRS, self.processes)
+
 
 class Tour:
     """Pair after pair of processes, each of which visits every case that is still open.
@@ -162,7 +167,7 @@ class Tour:
             return False
         if record.ended is not None or record.precise:
             return False
-        enough = len(record.samples) >= min(_FEWEST_PAIRS, self._request.processes)
+        enough = len(record.samples) >= self._request.fewest_processes
         sample = record.sample()
         if enough and record.timed_s >= self._request.seconds - self._share_s / 2:
             return False
@@ -207,9 +212,7 @@ class Tour:
         taken = len(record.samples)
         each_s = record.timed_s / taken if taken else self._share_s
         left_s = self._request.seconds - record.timed_s
-        return max(
-            min(_FEWEST_PAIRS, self._request.processes) - taken, math.ceil(left_s / each_s), 0
-        )
+        return max(self._request.fewest_processes - taken, math.ceil(left_s / each_s), 0)
 
     def _visit_s(self, record: Record) -> float:
         """How long a visit takes, most likely: as before, else as those of other cases, else what it may."""

@@ -39,12 +39,21 @@ class CannotShareError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How every case is visited. ``notes`` gathers what is true of the whole run."""
+    """How every case is visited. ``notes`` gathers what is true of the whole run.
+
+    ``alike`` says of every case that was called on both sides whether all modules they imported have the same content.
+    """
 
     sides: Sides
     scratch: Path
     seed: int
     notes: dict[str, None] = field(default_factory=dict)
+    alike: list[bool] = field(default_factory=list)
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both sides are known to have run the same code in every case."""
+        return bool(self.alike) and all(self.alike)
 
     def visit(self, record: Record, pair: Pair, rule: StoppingRule) -> None:
         """Time a case in this pair of processes and add the sample, or what keeps it from being timed, to the record.
@@ -152,6 +161,7 @@ class Trial:
         finally:
             path.unlink(missing_ok=True)
         record.checks.extend(candidate.results)
+        self.alike.append(bool(candidate.code) and candidate.code == baseline.code)
         label = self.sides.commit.label
         record.details.extend(
             f"{label}, {result.check} {result.outcome.value}: {result.summary}"

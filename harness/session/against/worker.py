@@ -26,7 +26,14 @@ from harness.devices.registry import choose_devices
 from harness.errors import OutputError, UnavailableError, UsageError, WorkloadError
 from harness.model.workload import Case
 from harness.session.against import protocol
-from harness.session.against.content import digests, made_inputs, read_arrays, work_of, write_arrays
+from harness.session.against.content import (
+    digests,
+    file_digests,
+    made_inputs,
+    read_arrays,
+    work_of,
+    write_arrays,
+)
 from harness.session.against.protocol import Trouble
 from harness.session.against.roots import Relocation, loaded_files
 from harness.session.against.worlds import World, Worlds
@@ -239,7 +246,8 @@ class _Side:
             check_inputs(seen, loaded.inputs, device),
         ]
         compiled = loaded_files(self._repository, compiled=True).values()
-        return protocol.Verified(results, [str(path) for path in compiled])
+        code = file_digests(loaded_files(self._tree))
+        return protocol.Verified(results, [str(path) for path in compiled], code)
 
     def _move(self, chance: random.Random) -> protocol.Done:
         """A new layout, and the inputs in it too: where they lie is worth as much as where results land.

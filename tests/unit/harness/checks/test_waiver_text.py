@@ -140,3 +140,22 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:
         read_waivers(missing, day=TODAY)
     missing.write_text(an_entry(), "utf-8-sig")
     assert len(read_waivers(missing, day=TODAY)) == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "refused"),
+    [
+        ("." * 18, True),
+        ("1234567890-1", True),
+        ("#1234 a b c d", True),
+        ("see issue #12", False),
+        ("供应商会在十三点二修好它", False),
+    ],
+)
+def test_a_reason_has_words(reason: str, refused: bool) -> None:
+    text = f'[[waiver]]\ncase = "a/b"\ncheck = "traffic"\nreason = "{reason}"\nsince = 2026-01-03\n'
+    if refused:
+        with pytest.raises(FileFormatError, match="has no word; say why"):
+            parse_waivers(text, source="w.toml", today=date(2026, 2, 1))
+    else:
+        assert parse_waivers(text, source="w.toml", today=date(2026, 2, 1))

@@ -17,6 +17,7 @@ from harness.checks.waivers import (
     covers,
     day_text,
     waived,
+    waiver_notes,
 )
 from harness.errors import ExitCode
 from harness.model.outcome import Outcome
@@ -188,3 +189,29 @@ def test_a_waiver_written_tomorrow_somewhere_east_is_no_day_old() -> None:
 
 def test_a_day_is_told_in_words() -> None:
     assert day_text(date(2026, 1, 3)) == "3 January 2026"
+
+
+@pytest.mark.parametrize(
+    ("day", "until", "noted"),
+    [
+        (date(2026, 7, 2), "", False),
+        (date(2026, 7, 3), "", True),
+        (date(2026, 7, 3), "2026-12-31", False),
+    ],
+)
+def test_a_waiver_without_an_end_is_noted_once_it_is_old(
+    day: date, until: str, noted: bool
+) -> None:
+    waiver = Waiver(
+        case="a/b", check="traffic", reason="see the vendor", since="2026-01-03", until=until
+    )
+    notes = waiver_notes((), [waiver], today=day)
+    assert [("1 waiver older than 180 days has no end; give it one" in note) for note in notes] == [
+        True
+    ] * noted
+
+
+def test_old_waivers_without_an_end_share_one_note() -> None:
+    old = [Waiver(case=case, check="traffic", reason="r", since="2025-01-03") for case in "ab"]
+    (note,) = waiver_notes((), old, today=date(2026, 7, 2))
+    assert note.startswith("2 waivers older than 180 days have no end; give them one")

@@ -61,3 +61,18 @@ def test_two_forms_in_one_place_are_refused(
     assert isinstance(result.exception, UsageError)
     assert "--json and --junit both go to" in str(result.exception)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--markdown"])
+def test_a_file_of_another_kind_is_refused_before_any_work_and_our_own_is_replaced(
+    option: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "precious.txt"
+    path.write_text("mine")
+    result = told(option, str(path))
+    assert isinstance(result.exception, UsageError)
+    assert "exists and is no" in str(result.exception)
+    assert (path.read_text(), result.stdout) == ("mine", "")
+    path.write_text("")
+    assert told(option, str(path)).exception is None
+    assert told(option, str(path)).exception is None

@@ -110,6 +110,16 @@ def test_the_title_names_the_page_of_several_runs(folder: Path) -> None:
     assert "<title>The &lt;fleet&gt;</title>" in (folder / "both.html").read_text()
 
 
+def test_the_title_names_the_page_of_one_run_too_as_behind_a_glob_that_finds_one(
+    folder: Path,
+) -> None:
+    assert report("reports/first", "--title", "Nightly <1>", "-o", "one.html").return_value == 0
+    page = (folder / "one.html").read_text()
+    assert "<title>Nightly &lt;1&gt;</title>" in page
+    assert '<p class="eyebrow">harness report · Nightly &lt;1&gt; · ' in page
+    assert read_runs(folder / "one.html") == (FIRST,)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -118,7 +128,6 @@ def test_the_title_names_the_page_of_several_runs(folder: Path) -> None:
             ("reports",),
             "reports is a folder without run.json or report.html; it has 2 folders with one",
         ),
-        (("reports/first", "--title", "x"), "--title names a page of several runs"),
         (("reports/first", "reports/second", "--history", "db"), "--history is told of one run"),
         (
             ("reports/first", "--junit", "x", "--markdown", "x"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders import (
+    a_check,
     a_defective_record,
     a_kernel,
     a_record,
@@ -19,7 +20,9 @@ from builders import (
 )
 
 from harness.cli import main
+from harness.model.outcome import Outcome
 from harness.model.verdict import Verdict
+from harness.report.files import write_report
 from harness.report.html import render_html
 from harness.report.json import encode_run
 from harness.session.timeline import timeline_of
@@ -116,6 +119,27 @@ def test_a_pattern_that_names_nothing_says_what_comes_near(run: Path, tmp_path: 
     assert main(["trace", str(run), "--case", "64x1O", "-o", str(path)]) == 2
     assert "'64x1O'; did you mean '64x10'?" in capsys.readouterr().err
     assert not path.exists()
+
+
+def test_a_pattern_like_no_name_lists_the_cases(run: Path, tmp_path: Path, capsys) -> None:
+    assert main(["trace", str(run), "--case", "zzz", "-o", str(tmp_path / "t.json")]) == 2
+    assert "it has loss/64x10, loss/4096x1000, mlp/toy" in capsys.readouterr().err
+
+
+def test_the_folder_of_a_run_is_as_good_as_its_file(tmp_path: Path) -> None:
+    folder, path = write_report(RUN, tmp_path), tmp_path / "t.json"
+    assert main(["trace", str(folder), "-o", str(path)]) == 0
+    assert len(processes(path)) == 6
+
+
+def test_of_a_run_that_crashed_the_advice_names_what_to_run_again(tmp_path: Path, capsys) -> None:
+    crashed = a_verdict(a_check(check="run", outcome=Outcome.FAILED), workload="loss", case="a")
+    file = tmp_path / "run.json"
+    file.write_bytes(encode_run(a_run(crashed)))
+    assert main(["trace", str(file), "-o", str(tmp_path / "t.json")]) == 2
+    told = capsys.readouterr().err
+    assert "raised or died" in told
+    assert told.endswith("mend that, then harness run loss --device auto\n")
 
 
 def test_an_earlier_trace_is_replaced(run: Path, tmp_path: Path) -> None:

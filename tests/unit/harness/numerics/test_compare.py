@@ -273,3 +273,24 @@ def test_a_comparison_with_a_problem_has_no_worst_entry() -> None:
 def test_how_far_off_is_written_in_plain_digits(ratio: float, says: str) -> None:
     far = compare(np.array([ratio / 2]), np.zeros(1), TOLERANCE)  # which allows 0.5
     assert says in comparison_text(far, output="x")
+
+
+@pytest.mark.parametrize(
+    ("expected", "absolute", "vacuous"),
+    [
+        ([1.0, -2.0], 1e30, True),
+        ([1.0, -2.0], 1.5, False),
+        ([0.0, 0.0], 1e30, False),
+        ([], 1e30, False),
+        ([math.nan, 1.0], 1e30, True),
+        ([math.inf, 1.0], 0.5, False),
+        ([math.nan, math.inf], 1e30, False),
+        ([1.0] * (1 << 14) + [3.0], 2.0, False),
+    ],
+)
+def test_a_tolerance_that_lets_zeros_pass_for_numbers_is_vacuous(
+    expected: list[float], absolute: float, vacuous: bool
+) -> None:
+    truth = np.array(expected)
+    tolerance = Tolerance(absolute=absolute, relative=0.0, because="as declared", dtype=None)
+    assert compare(truth, truth, tolerance).vacuous is vacuous

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.pytest_plugin.census import Absence, absences
+from harness.pytest_plugin.census import Absence, absences, nothing_found
 
 
 def test_what_was_collected_is_not_absent():
@@ -32,3 +32,12 @@ def test_a_name_much_alike_in_the_same_file_only():
 def test_a_new_test_is_taken_once():
     found = absences(["a.py::test_x[1]", "a.py::test_x[2]"], set(), ["a.py::test_x[3]"])
     assert [absence.now for absence in found] == ["a.py::test_x[3]", None]
+
+
+def test_a_session_that_selected_no_test_speaks_of_tests_and_of_the_status_of_pytest():
+    found = nothing_found(3, selected=0, status=5)
+    assert found.summary == (
+        "no test was traced or timed: 3 tests collected, none selected; pytest ended with exit status 5"
+    )
+    assert "-k" in found.next_step
+    assert nothing_found(3, selected=3, status=0).summary.startswith("no test was traced or timed;")

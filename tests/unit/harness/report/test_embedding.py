@@ -55,7 +55,7 @@ def test_a_run_is_read_back_from_its_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "problem"),
     [
-        (b"<!doctype html><p>hello</p>", "is a web page with no run in it"),
+        (b"<!doctype html><p>hello</p>", "is a web page with no run of the harness in it"),
         (a_page(embed(b"x" * 99)[:-12]), "the run in this page is cut off"),
         (a_page(base64.b64encode(b"no gzip").decode()), "the run in this page is damaged"),
         (a_page("AAA"), "the run in this page is damaged"),
@@ -67,6 +67,13 @@ def test_a_page_without_a_whole_run_is_refused_by_name(page: bytes, problem: str
         extracted(page)
     assert problem in str(caught.value)
     assert "run.json" in str(caught.value)
+
+
+def test_a_page_of_the_harness_that_was_cut_off_anywhere_is_told_as_that() -> None:
+    page = render_html(a_run(a_verdict())).encode()
+    for length in (400, len(page) // 3, page.index(b'id="run-data"') + 200, len(page) - 30):
+        with pytest.raises(FileFormatError, match="this page of the harness is cut off"):
+            extracted(page[:length])
 
 
 def test_a_small_page_cannot_unpack_into_a_large_memory() -> None:

@@ -189,3 +189,9 @@ def test_the_plugin_gets_the_text_without_loading_anything_heavy() -> None:
         env={"PYTHONPATH": str(Path(__file__).parents[4])},
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def test_names_and_reasons_of_any_length_fit_a_screen() -> None:
+    found = a_violation(region="r" * 10_000, because="b" * 10_000)
+    result = a_check(outcome=Outcome.FAILED, violations=(found,))
+    assert max(map(len, failure_text(result).split("\n"))) < 600

@@ -79,6 +79,7 @@ def test_throughput_is_there_for_programs_in_units_in_bytes_and_against_the_copi
 
 def test_a_file_from_before_there_were_copies_and_self_checks_loads() -> None:
     plain = json.loads(encode_run(A_FULL_RUN))
+    del plain["digest"]
     for name in ("copy_bandwidth", "self_checks"):
         del plain[name]
     for verdict in plain["verdicts"]:
@@ -91,6 +92,7 @@ def test_a_change_of_speed_comes_back_and_a_file_from_before_there_was_one_loads
     run = a_run(a_verdict(a_check(change=a_change()), a_check()))
     assert decoded(encode_run(run)) == run
     plain = json.loads(encode_run(run))
+    del plain["digest"]
     for check in plain["verdicts"][0]["checks"]:
         del check["change"]
     assert decoded(json.dumps(plain).encode()) == a_run(a_verdict(a_check(), a_check()))
@@ -191,7 +193,12 @@ def test_the_version_is_judged_before_anything_else() -> None:
         (b"\xff\xfe", "is not UTF-8 text (byte 0xff at 0)"),
         (b"\0" * 100, "holds NUL bytes (the first at 0)"),
         (b'{"seed": 1, "run_id": "a\0\0\0', "holds NUL bytes (the first at 24)"),
-        (b"<html>", "is not JSON (Expecting value) at line 1 column 1"),
+        (b"<html>", "is neither a run nor a page of the harness: it begins with '<html>'"),
+        (
+            b"# Title\n\nmore",
+            "is neither a run nor a page of the harness: it begins with '# Title'",
+        ),
+        (b"{seed: 1}", "is not JSON (Expecting property name enclosed in double quotes) at line 1"),
         (b"[]", "$ is no object, so not a run"),
         (b"{}", "is not marked as a run (its \"format\" is None, not 'ondevice-harness run')"),
         (b'{"traceEvents": []}', "was written by a Chrome trace writer"),
@@ -283,8 +290,33 @@ def test_a_value_replaced_anywhere_is_read_or_refused_by_name(data: st.DataObjec
 
 def test_a_later_optional_field_that_is_missing_takes_its_default() -> None:
     document = json.loads(encode_run(A_FULL_RUN))
-    del document["notes"]
+    del document["notes"], document["digest"]
     assert decoded(json.dumps(document).encode()).notes == ()
+
+
+def test_a_run_turned_green_by_hand_is_refused_and_what_is_wrong_besides_is_told_first() -> None:
+    data = encode_run(A_FULL_RUN)
+    green = data.replace(b'"outcome":"failed"', b'"outcome":"passed"')
+    assert green != data
+    with pytest.raises(FileFormatError, match="was edited after it was written") as caught:
+        decoded(green)
+    assert str(caught.value).endswith("make one with: harness run")
+    with pytest.raises(FileFormatError, match="was edited after it was written"):
+        decoded(edited(digest=None))
+    with pytest.raises(FileFormatError, match=r"\$\.seed is wrong"):
+        decoded(edited(seed="0"))
+
+
+def test_another_layout_of_the_same_values_and_a_file_without_a_digest_load() -> None:
+    document = json.loads(encode_run(A_FULL_RUN), parse_float=_as_other_tools)
+    assert decoded(json.dumps(document, indent=4, sort_keys=True).encode()) == A_FULL_RUN
+    del document["digest"]
+    assert decoded(json.dumps(document).encode()) == A_FULL_RUN
+
+
+def _as_other_tools(text: str) -> float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
 
 
 def test_a_run_file_is_read_from_disk(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_suite_per_workload_and_a_case_per_check() -> None:
     assert (first.get("name"), second.get("name")) == ("softmax_cross_entropy", "mlp")
     names = [(case.get("classname"), case.get("name")) for case in first.iter("testcase")]
     assert names == [
-        ("softmax_cross_entropy.64x10", "values"),
+        ("softmax_cross_entropy.64x10", "values [simulated]"),
         ("softmax_cross_entropy.64x10", "traffic"),
     ]
     assert (first.get("tests"), first.get("failures"), second.get("failures")) == ("2", "1", "0")
@@ -148,8 +148,17 @@ def test_a_suite_says_seed_commit_evidence_and_environment() -> None:
 
 
 def test_the_same_check_on_two_devices_is_two_cases_of_different_names() -> None:
-    cases = document(a_run(a_verdict(a_check(), a_check(evidence="on cpu")))).iter("testcase")
-    assert [case.get("name") for case in cases] == ["values", "values (2)"]
+    checks = [a_check(evidence=f"float64 oracle, device {name}") for name in ("cpu", "simulated")]
+
+    def names(*found: CheckResult) -> list[str | None]:
+        verdict = replace(a_verdict(*found), traffic_device="simulated", timing_device="cpu")
+        return [case.get("name") for case in document(a_run(verdict)).iter("testcase")]
+
+    assert names(*checks) == ["values [cpu]", "values [simulated]"]
+    assert names(*reversed(checks)) == ["values [simulated]", "values [cpu]"]
+    assert names(checks[0]) == ["values [cpu]"]
+    assert names(*checks[:1] * 2) == ["values [cpu]", "values [cpu] (2)"]
+    assert names(a_check(evidence="device of somebody")) == ["values"]
 
 
 def test_the_same_cases_of_two_runs_are_told_apart_by_what_differs() -> None:

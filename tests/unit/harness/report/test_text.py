@@ -66,7 +66,7 @@ def test_a_passed_run_reads_as_designed() -> None:
     )
     assert lines_of(run) == [
         "✓ PASSED  exit 0  evidence SIMULATED  2 checks in 2 cases",
-        "  All 2 cases passed every check, held against baseline main",
+        "  Both cases passed every check, held against baseline main",
         "",
         "    case               values  D2H  H2D  syncs  call time  interval         throughput",
         "  softmax_cross_entropy",

@@ -53,7 +53,7 @@ def test_a_workload_named_twice_is_run_once_with_the_cases_of_both(module):
         ("tests/perf.py", "a file is named by its module"),
         ("zzz", "built in: softmax_cross_entropy, mlp"),
         ("mlp/float1*", "matches no case of 'mlp'; it has float32, float64"),
-        ("some_workloads:ONE", "has no attribute 'ONE'"),
+        ("some_workloads:ONE", "has no attribute 'ONE'; it has TWO"),
         ("no_such_package.x:W", "no module named 'no_such_package'"),
         ("some-workloads:W", "not of the form package.module:ATTRIBUTE"),
         ("some_workloads:__name__", "is str, not an object with name"),
@@ -88,10 +88,16 @@ def test_two_cases_of_one_name_are_a_fault(module):
     assert "two cases named 'toy'" in fault_of(module, Twice())
 
 
-@pytest.mark.parametrize("name", ["../up", "", "a b", 3])
+@pytest.mark.parametrize("name", ["../up", "", "a b", 3, "n" * 129])
 def test_a_name_that_cannot_be_a_file_is_a_fault(module, name):
     assert "use letters, digits" in fault_of(module, Toy(name=name))
     assert "use letters, digits" in fault_of(module, Toy(case=ToyCase(name=name)))
+
+
+def test_a_name_too_long_for_a_file_is_shown_by_its_beginning(module):
+    fault = fault_of(module, Toy(name="n" * 10_000))
+    assert "nnn… (10,000 characters)" in fault
+    assert len(fault) < 300
 
 
 def test_cases_that_raise_are_a_fault(module):

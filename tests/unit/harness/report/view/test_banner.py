@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders import (
+    a_change,
     a_check,
     a_compared_verdict,
     a_failed_traffic_check,
@@ -15,7 +16,8 @@ from builders import (
 
 from harness.errors import ExitCode
 from harness.model.outcome import Evidence, Outcome
-from harness.model.verdict import INTERRUPTED, CheckResult, Verdict
+from harness.model.verdict import INTERRUPTED, CheckResult, Run, Verdict
+from harness.model.waiver import Waiver
 from harness.report.view.banner import Banner
 from harness.report.view.page import build_page
 
@@ -53,7 +55,7 @@ def test_an_interrupted_run_ends_as_shells_expect() -> None:
 def test_a_pass_says_how_much_passed() -> None:
     top = banner_of(a_verdict(), a_verdict(a_check(), a_check(), case="b"))
     assert (top.mark.sign, top.mark.word) == ("✓", "passed")
-    assert top.reason == "All 2 cases passed every check"
+    assert top.reason == "Both cases passed every check"
     assert top.checks == "3 checks in 2 cases"
 
 
@@ -75,14 +77,14 @@ def test_a_failure_names_the_first_case_and_its_reason() -> None:
 
 def test_a_reason_that_all_cases_share_needs_no_case() -> None:
     top = banner_of(a_verdict(OPEN), a_verdict(OPEN, case="b"))
-    assert top.reason == "All 2 cases are inconclusive: cpu has no boundary"
+    assert top.reason == "Both cases are inconclusive: cpu has no boundary"
 
 
 def test_when_all_cases_end_alike_for_different_reasons_the_first_is_named() -> None:
     other = a_check(check="traffic", outcome=Outcome.INCONCLUSIVE, summary="3 records lost")
     top = banner_of(a_verdict(OPEN), a_verdict(other, case="b"))
     assert top.reason == (
-        "All 2 cases are inconclusive: first softmax_cross_entropy/4096x1000-float32: cpu has no boundary"
+        "Both cases are inconclusive: first softmax_cross_entropy/4096x1000-float32: cpu has no boundary"
     )
 
 
@@ -147,7 +149,7 @@ def test_an_interrupted_run_says_what_became_of_the_cases_that_finished() -> Non
     top = banner_of(a_verdict(), a_verdict(case="b"), checks=(STOPPED,))
     assert (top.mark.sign, top.mark.word, top.exit_status) == ("?", "interrupted", 130)
     assert top.reason == (
-        "Interrupted after 2 of 9 cases. All 2 cases that finished passed every check"
+        "Interrupted after 2 of 9 cases. Both cases that finished passed every check"
     )
     assert top.checks == "2 checks in 2 cases"
 
@@ -238,3 +240,42 @@ def test_a_slowdown_the_history_knows_of_is_dated() -> None:
     run = a_run(a_compared_verdict(), history=(a_history(change_at=8),), baseline="main")
     assert build_page(run).banner.since.startswith("2025-11-25 (commit 0123456789ab)")
     assert banner_of(a_verdict()).since == ""
+
+
+def slowdowns(*outcomes: Outcome) -> Run:
+    verdicts = [
+        a_verdict(
+            a_check(
+                check="throughput",
+                outcome=outcome,
+                summary=f"{outcome.value}: {1 + n / 10:.3f}x",
+                change=a_change(ratio=1 + n / 10, decision=outcome.value),
+            ),
+            case=f"case-{n}",
+        )
+        for n, outcome in enumerate(outcomes, 1)
+    ]
+    return a_run(*verdicts)
+
+
+def test_a_figure_of_one_case_is_not_told_of_all() -> None:
+    top = build_page(slowdowns(Outcome.FAILED, Outcome.FAILED)).banner
+    assert top.reason == "Both cases failed; the slowest, softmax_cross_entropy/case-2: 1.200x"
+
+
+def test_an_outcome_is_not_told_twice_in_a_sentence() -> None:
+    top = build_page(slowdowns(Outcome.INCONCLUSIVE)).banner
+    assert top.reason == "The only case is inconclusive: 1.100x"
+
+
+def test_checks_that_a_waiver_skipped_are_counted_once() -> None:
+    waiver = Waiver(case="*", check="values", reason="known", since="2025-11-01")
+    waived = a_check(outcome=Outcome.SKIPPED, waiver=waiver)
+    skipped = a_check(check="capture", outcome=Outcome.SKIPPED)
+
+    def told(*checks: CheckResult) -> str:
+        return build_page(a_run(a_verdict(*checks))).banner.checks.partition(": ")[2]
+
+    assert told(waived, a_check()) == "1 skipped (waived), 1 passed"
+    assert told(waived, waived) == "2 skipped (both waived)"
+    assert told(waived, skipped) == "2 skipped (1 waived)"

@@ -184,3 +184,10 @@ def test_how_it_was_measured_is_told() -> None:
         Fact("clock", "perf_counter_ns"),
         Fact("median call", "1.25 ms (95.0 % interval: 1.20 to 1.30 ms)"),
     )
+
+
+def test_a_unit_of_any_length_fits_a_column() -> None:
+    throughput = Throughput(unit="x" * 10_000, units_per_call=1, bytes_per_call=0)
+    verdict = a_verdict(call_time=an_estimate(), throughput=throughput)
+    view = case_view(verdict, "case-a", relative_to=None)
+    assert len(view.rates[0]) < 40

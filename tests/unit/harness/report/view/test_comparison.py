@@ -118,6 +118,7 @@ class Marks(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
+        self.stops = 0
         self.tips: list[str] = []
         self.titles: list[str] = []
         self._in_title = False
@@ -125,7 +126,8 @@ class Marks(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if tag == "g" and given.get("tabindex") == "0":
+        if tag == "g" and "tabindex" in given:
+            self.stops += given["tabindex"] == "0"
             assert given["role"] == "img"
             self.tips.append(given["data-tip"] or "")
         self._in_title = tag == "title" and bool(self.tips)
@@ -164,6 +166,7 @@ def test_every_event_can_be_focused_and_says_the_same_as_tooltip_and_as_title() 
     marks = Marks(render_html(a_run(a_watched_verdict())))
     assert len(marks.tips) == 4
     assert marks.titles == marks.tips
+    assert marks.stops == 2  # one a timeline; arrow keys lead on
     assert any(tip.startswith("D2H 4 B, blocking, ops/host_roundtrip.py:31") for tip in marks.tips)
 
 

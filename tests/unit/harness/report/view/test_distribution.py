@@ -93,3 +93,15 @@ def test_a_long_name_is_cut_beside_its_line_and_whole_in_words() -> None:
     name = "a-branch-with-a-rather-long-name-of-its-own (0123456789ab)"
     other = spread_of((1.0, 2.0), (1.0, 2.0), paired_with=name).sides[1]
     assert (len(other.label) <= 26, other.name) == (True, name)
+
+
+def test_the_texts_of_a_telephone_do_not_touch() -> None:
+    found = distribution(
+        a_verdict(sample=a_sample(call_ns=tuple(80e3 + 500 * n for n in range(40))))
+    )
+    assert found is not None
+    widths = [100 * 7.0 * len(tick.text) / 250 for tick in found.ticks]
+    places = [tick.at for tick in found.ticks]
+    assert len(places) > 1
+    for n in range(len(places) - 1):
+        assert places[n + 1] - places[n] >= (widths[n] + widths[n + 1]) / 2 - 0.2

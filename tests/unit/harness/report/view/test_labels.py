@@ -62,3 +62,15 @@ def test_no_two_labels_are_alike_and_each_is_one_visible_line(runs: list[Run]) -
     labels = run_labels(runs)
     assert len(set(labels)) == len(runs)
     assert all(label.strip() and label.isprintable() for label in labels)
+
+
+def test_runs_of_one_machine_that_ran_different_workloads_are_called_by_them() -> None:
+    runs = [a_run(a_verdict(), command=f"harness run {name} --device cpu") for name in "ab"]
+    assert run_labels(runs) == ("a", "b")
+
+
+def test_a_run_that_broke_before_its_first_case_has_the_device_it_was_given() -> None:
+    ran = a_run(a_verdict(timing_device="cpu", call_time=an_estimate()), command="harness run a")
+    for option in ("--device cpu", "--device=cpu"):
+        assert run_labels([ran, a_run(command=f"harness run b {option}")]) == ("a", "b")
+    assert run_labels([ran, a_run(command="harness run 'b")]) == ("cpu", "no device")

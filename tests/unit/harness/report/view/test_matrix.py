@@ -144,3 +144,18 @@ def test_a_workload_that_broke_before_it_had_cases_is_a_row_too() -> None:
 
 def test_runs_without_cases_have_no_rows() -> None:
     assert matrix_rows([a_run(), a_run()]) == ()
+
+
+def test_only_what_passed_with_an_interval_below_all_others_is_the_fastest() -> None:
+    def fastest(*verdicts: Verdict) -> list[bool]:
+        (row,) = matrix_rows([a_run(verdict) for verdict in verdicts])
+        return [cell.fastest for cell in row.cells if cell is not None]
+
+    slow = a_verdict(call_time=an_estimate(value=3e6, low=2.9e6, high=3.1e6))
+    wrong = a_verdict(a_check(outcome=Outcome.FAILED), call_time=an_estimate())
+    near = a_verdict(call_time=an_estimate(value=2.95e6, low=2.8e6, high=3.0e6))
+    once = a_verdict(call_time=an_estimate(value=1e6, low=1e6, high=1e6))
+    assert fastest(slow, a_verdict(call_time=an_estimate())) == [False, True]
+    assert fastest(slow, wrong) == [False, False]
+    assert fastest(slow, near) == [False, False]
+    assert fastest(slow, once) == [False, False]

@@ -41,7 +41,7 @@ def test_the_banner_has_the_worst_of_the_runs_and_the_reason_of_the_first_that_e
 
 def test_runs_that_passed_are_said_to_have_passed_with_advice_only() -> None:
     page = build_merged([a_run(a_verdict(traffic=a_record()))] * 2)
-    assert page.reason == "All 2 runs passed every check"
+    assert page.reason == "Both runs passed every check"
     assert [told.step.title for told in page.steps] == ["evidence is SIMULATED"]
     assert page.steps[0].everywhere
 

@@ -16,7 +16,7 @@ from harness.model.outcome import Outcome
 from harness.model.verdict import Run, Verdict
 from harness.report.view.labels_beside import TEXT_WIDTH, Box, place_labels
 from harness.report.view.roofline import Roofline, roofline
-from harness.report.view.roofs import Field, figure_text
+from harness.report.view.roofs import HEIGHT, Field, figure_text
 
 COPY, PEAK = 20e9, 100e9
 
@@ -177,3 +177,9 @@ def test_every_dot_and_both_roofs_lie_in_the_field(
 @pytest.mark.parametrize(("value", "text"), [(0.3125, "0.312"), (1.0, "1"), (1234.0, "1,230")])
 def test_figures_have_three_digits_and_no_exponent(value: float, text: str) -> None:
     assert figure_text(value) == text
+
+
+def test_the_name_of_the_copy_has_room_above_the_ticks() -> None:
+    field = Field.around([(1.0, 1e9), (80.0, 5e10)], 31e9, 1e11)
+    copy = field.roofs()[0]
+    assert copy.start[1] + copy.name_dy < HEIGHT

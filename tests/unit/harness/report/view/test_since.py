@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from builders import a_change, a_compared_verdict, a_history, a_run, a_verdict
+from builders import a_change, a_check, a_compared_verdict, a_history, a_run, a_verdict
 
 from harness.model.history import CaseHistory, HistoryChange
 from harness.model.outcome import Outcome
@@ -79,3 +79,12 @@ def test_how_sure_speeds_are_is_told_with_how_they_were_compared() -> None:
         "1 case against a baseline, 99.0 % intervals"
     )
     assert speed_text(a_run(a_verdict())) == ""
+
+
+def test_speeds_that_nobody_judged_are_not_told_as_held_against_a_baseline() -> None:
+    def told(*outcomes: Outcome) -> str:
+        checks = [a_check(outcome=outcome, change=a_change()) for outcome in outcomes]
+        return speed_text(a_run(*map(a_verdict, checks)))
+
+    assert told(Outcome.SKIPPED, Outcome.SKIPPED) == "none of 2 judged against a baseline"
+    assert told(Outcome.SKIPPED, Outcome.PASSED).startswith("1 of 2 cases judged against")

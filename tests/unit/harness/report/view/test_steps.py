@@ -15,6 +15,7 @@ from builders import (
 
 from harness.model.outcome import Evidence, Outcome
 from harness.model.verdict import INTERRUPTED, Run
+from harness.model.waiver import Waiver
 from harness.report.view.page import build_page
 from harness.report.view.steps import Step
 
@@ -149,3 +150,15 @@ def test_slowdowns_of_many_cases_are_one_step_with_the_slowest_first() -> None:
     assert failed.finding == "regressed: 1.500x the baseline's time"
     assert [link.label[-1] for link in failed.cases] == ["b", "c", "a"]
     assert undecided.title == "throughput inconclusive in softmax_cross_entropy/d"
+
+
+def test_a_step_on_what_was_waived_says_what_was_found() -> None:
+    waiver = Waiver(case="*", check="throughput", reason="known", since="2025-11-01")
+    waived = a_check(
+        outcome=Outcome.SKIPPED,
+        summary="waived since 1 November 2025: known",
+        details=("found, failed: 1.088x the time",),
+        waiver=waiver,
+    )
+    (step,) = build_page(a_run(a_verdict(waived))).steps
+    assert step.finding == "failed: 1.088x the time; waived since 1 November 2025: known"

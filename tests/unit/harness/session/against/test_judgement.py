@@ -120,3 +120,24 @@ def test_processes_stay_marked_in_the_joined_sample():
     assert sample.process_starts == (0, 40, 80)
     assert len(sample.call_ns) == len(sample.peer_ns) == 120
     assert sample.warmup_calls == 30
+
+
+def test_too_few_processes_decide_nothing_however_sure_their_pairs_are():
+    def result(pairs):
+        records = [a_record(1.10, pairs=pairs)]
+        return judge(records, Criteria(), paired_with="main", named="main", fewest=8)["toys/toy"]
+
+    assert result(8).outcome is Outcome.FAILED
+    stopped = result(1)
+    assert stopped.outcome is Outcome.INCONCLUSIVE
+    assert stopped.summary.startswith("inconclusive: 1.")
+    assert stopped.summary.endswith("but 1 of 8 processes cannot decide")
+    assert stopped.change.decision == "inconclusive"
+
+
+@pytest.mark.parametrize(("cores", "pinning"), [({3}, False), ({0, 1}, True)])
+def test_pinning_is_advised_only_where_it_is_not_done(monkeypatch, cores, pinning):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: cores, raising=False)
+    step = judged(a_record(1.0, noise=3.0))["toys/toy"].next_step
+    assert "stop other work on the machine" in step
+    assert ("taskset" in step) is pinning

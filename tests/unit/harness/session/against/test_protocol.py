@@ -27,7 +27,7 @@ CHECK = CheckResult(check="values", outcome=Outcome.FAILED, summary="y is wrong"
     "reply",
     [
         protocol.Timed(0.1 + 0.2),
-        protocol.Verified([CHECK], []),
+        protocol.Verified([CHECK], [], {"ops": "1a2b"}),
         protocol.Refused(Trouble.MISSING, "line\nbreak \u2264 \x00"),
         protocol.Opened({"n": "1"}, "", {"x": "float32[1] 00"}, ["a"] * 50_000),
     ],

@@ -41,17 +41,24 @@ def test_a_branch_that_only_the_remote_has_is_suggested(found, tmp_path):
         find_repository(tmp_path / "clone").resolve("release")
 
 
-def test_uncommitted_changes_are_counted(found):
+def test_uncommitted_changes_are_counted_and_untracked_files_are_none(found):
     commit = found.resolve("main")
-    assert "the same code on both sides" in found.state(commit)
     write(found.root, op="a = 2\n", other="b = 1\n")
-    assert found.state(commit).endswith("with 2 uncommitted changes")
+    assert found.state(commit, same_code=False).endswith("with 1 uncommitted change")
+
+
+def test_the_same_code_is_said_whatever_git_calls_changed_and_leads_to_another_ref(found):
+    commit = found.resolve("main")
+    write(found.root, op="a = 2\n")
+    said = found.state(commit, same_code=True)
+    assert "1 uncommitted change and main @ " in said
+    assert "the same code on both sides; name the branch it will be merged into" in said
 
 
 def test_a_later_commit_is_not_called_the_same(found):
     commit = found.resolve("main")
     git(found.root, "commit", "-q", "--allow-empty", "-m", "after")
-    assert "same code" not in found.state(commit)
+    assert "same code" not in found.state(commit, same_code=False)
 
 
 def test_files_are_those_of_the_commit_whatever_their_names(found):
