@@ -117,7 +117,7 @@ def _reason(run: Run, mark: Mark, findings: tuple[Step, ...]) -> str:
     if not run.verdicts:
         return f"{what}; nothing was checked"
     rest = replace(run, checks=tuple(each for each in run.checks if each is not stopped))
-    others = tuple(step for step in findings if step.check != INTERRUPTED)
+    others = tuple(step for step in findings if step.check != INTERRUPTED or step.cases)
     return f"{what}. {_sentence(rest, Mark.of_run(rest), others, finished=' that finished')}"
 
 

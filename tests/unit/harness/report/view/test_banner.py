@@ -279,3 +279,10 @@ def test_checks_that_a_waiver_skipped_are_counted_once() -> None:
     assert told(waived, a_check()) == "1 skipped (waived), 1 passed"
     assert told(waived, waived) == "2 skipped (both waived)"
     assert told(waived, skipped) == "2 skipped (1 waived)"
+
+
+def test_a_check_of_a_case_may_be_called_like_the_interruption_of_a_run() -> None:
+    named = a_check(check=INTERRUPTED, outcome=Outcome.FAILED, summary="not what it seems")
+    stopped = a_check(check=INTERRUPTED, outcome=Outcome.INCONCLUSIVE, summary="stopped by hand")
+    banner = build_page(a_run(a_verdict(named), checks=(stopped,))).banner
+    assert banner.reason.startswith("Stopped by hand. The only case that finished failed")
