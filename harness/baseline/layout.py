@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeGuard
 
-__all__ = ["digest", "is_flat", "laid_out", "plain"]
+__all__ = ["digest", "is_flat", "laid_out", "plain", "value_digest"]
 
 _LARGEST_WHOLE = 2.0**53
-"""Up to here a float that is a whole number has the digits of that number."""
+"""Up to here a float that is a whole number has the digits of that number, and every whole number is a float."""
 
 
 def plain(value: Any) -> Any:
@@ -34,6 +35,26 @@ def digest(content: Mapping[str, Any]) -> str:
     """The SHA-256 of plain data, whatever its layout and the order of its keys."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(canonical.encode('ascii')).hexdigest()}"
+
+
+def value_digest(content: Mapping[str, Any]) -> str:
+    """The digest of what a file says rather than how: ``1`` for ``1.0``, as some tools write it, makes no difference.
+
+    A number JSON does not have counts as its name, as files hold it. Cost: linear.
+    """
+    return digest(_values(content))
+
+
+def _values(value: Any) -> Any:
+    """Numbers as floats and lists for tuples, as a file has them once it was read."""
+    if isinstance(value, Mapping):
+        return {str(name): _values(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_values(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and abs(value) <= _LARGEST_WHOLE else value
 
 
 def laid_out(value: Any, *, indent: str = "") -> str:

@@ -6,12 +6,9 @@ way every report does: in order, and also from a worker that crashes later.
 
 from __future__ import annotations
 
-import os
-import secrets
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,15 +149,12 @@ def write_report(run: Run, path: Path) -> None:
 
 def write_whole(data: bytes, path: Path) -> None:
     """Write a file whole or not at all; ``OutputError`` when it cannot be written."""
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.unfinished")
+    from harness.report.writing import put
+
     try:
-        unfinished.write_bytes(data)
-        os.replace(unfinished, path)
+        put(path, data)
     except OSError as error:
         raise OutputError(f"{path} was not written: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):  # what could not be created cannot be removed; that has been told
-            unfinished.unlink(missing_ok=True)
 
 
 _MOST_SHOWN = 5

@@ -37,7 +37,8 @@ def write_report(run: Run, folder: Path) -> Path:
     The run's folder appears in one step with both files flushed to the disk in it. Raises ``OutputError``
     when it exists already, cannot be written or does not fit; then nothing of this run is left behind.
     """
-    files = {HTML_FILE: render_html(run).encode(), JSON_FILE: encode_run(run)}
+    data = encode_run(run)
+    files = {HTML_FILE: render_html(run, data=data).encode(), JSON_FILE: data}
     target = folder / _folder_name(run)
     if os.path.lexists(target):
         raise OutputError(

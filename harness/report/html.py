@@ -67,12 +67,13 @@ def prose(text: str) -> Markup:
     return Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(text))))
 
 
-def render_html(run: Run, *, title: str = "", relative_to: Path | None = None) -> str:
+def render_html(
+    run: Run, *, title: str = "", relative_to: Path | None = None, data: bytes | None = None
+) -> str:
     """The report of a run; source files are shown relative to ``relative_to``, else the current folder.
 
-    ``title`` is what the page is called instead of by its verdict.
-
-    The run itself is embedded in ``script#run-data``: its JSON as gzip in base64. Cost: linear in the run.
+    ``title`` is what the page is called instead of by its verdict. The run itself is embedded in ``script#run-data``:
+    its JSON as gzip in base64; ``data`` is that JSON where it is at hand. Cost: linear in the run.
     """
     page = build_page(run, relative_to=relative_to)
     if title:
@@ -85,7 +86,7 @@ def render_html(run: Run, *, title: str = "", relative_to: Path | None = None) -
         policy=content_security_policy(),
         style=style(),
         script=script(),
-        runs_data=[embed(encode_run(run))],
+        runs_data=[embed(data if data is not None else encode_run(run))],
     )
 
 

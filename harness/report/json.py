@@ -22,16 +22,17 @@ import msgspec
 
 from harness.baseline.codec import FORMAT as BASELINE_FORMAT
 from harness.baseline.foreign import foreign_document, foreign_text
+from harness.baseline.layout import value_digest
 from harness.baseline.validation import quoted
 from harness.errors import FileFormatError, UsageError
 from harness.model.event import EventType
 from harness.model.timeline import TimelineEvent
 from harness.model.verdict import SCHEMA_VERSION, Run
 from harness.report.embedding import extract, extract_all, is_page
-from harness.report.seal import DIGEST, digest_of
 from harness.units import bytes_text
 
 __all__ = [
+    "DIGEST",
     "FORMAT",
     "LARGEST_FILE_BYTES",
     "NOT_FINITE",
@@ -43,6 +44,9 @@ __all__ = [
 
 FORMAT = "ondevice-harness run"
 """Marks the file as ours, so that another tool's JSON is told from a damaged run."""
+
+DIGEST = "digest"
+"""The field that vouches for all others."""
 
 _RUN_AGAIN = "name an unchanged run.json, or make one with: harness run"
 _UPGRADE = "upgrade with: python -m pip install --upgrade ondevice-harness"
@@ -61,7 +65,7 @@ def encode_run(run: Run) -> bytes:
         for record in (verdict["traffic"], *verdict["controls"]):
             _leave_out_defaults(record)
     content = {"format": FORMAT, "schema_version": plain.pop("schema_version"), **plain}
-    sealed = {**content, DIGEST: digest_of(content)}
+    sealed = {**content, DIGEST: value_digest(content)}
     lines = (f"{_json(name)}: {_block(value)}" for name, value in sealed.items())
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
 
@@ -83,7 +87,7 @@ def decode_run(data: bytes, *, source: str) -> Run:
     except msgspec.ValidationError as error:
         complaint, _, path = str(error).partition(" - at ")
         _refuse(source, f"{path.strip('`') or '$'} is wrong: {complaint.replace('`', '')}")
-    if DIGEST in document and document[DIGEST] != digest_of({**values, "format": FORMAT}):
+    if DIGEST in document and document[DIGEST] != value_digest({**values, "format": FORMAT}):
         _refuse(source, "was edited after it was written: its digest does not fit its values")
     return run
 

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.model.verdict import SCHEMA_VERSION, Run
-from harness.report.json import FORMAT, NOT_FINITE
-from harness.report.seal import DIGEST
+from harness.report.json import DIGEST, FORMAT, NOT_FINITE
 
 __all__ = ["COMMAND", "run_schema", "schema_text"]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from harness.model.selfcheck import SCHEMA_VERSION, MachineChecks, SelfCheck
 from harness.model.verdict import Run
 from harness.report.files import cannot_write
 from harness.report.wording import shortened
+from harness.report.writing import put
 from harness.units import bytes_text
 
 __all__ = ["FORMAT", "SELF_CHECK_FILE", "read_self_checks", "save_self_checks", "with_self_checks"]
@@ -80,17 +79,8 @@ def save_self_checks(hard: Mapping[str, str], checks: Sequence[SelfCheck], folde
     machines = _merged(read_self_checks(folder), _machine(hard), checks)
     content = _File(format=FORMAT, schema_version=SCHEMA_VERSION, machines=machines)
     text = json.dumps(msgspec.to_builtins(content), indent=1, allow_nan=False)
-    unfinished = folder / f".{SELF_CHECK_FILE}.{secrets.token_hex(8)}.unfinished"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with unfinished.open("xb") as stream:
-                stream.write(f"{text}\n".encode("ascii"))
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        put(path, f"{text}\n".encode("ascii"))
     except (OSError, ValueError) as error:
         raise cannot_write(path, error) from None
     return path

@@ -6,35 +6,32 @@ import os
 import secrets
 from pathlib import Path
 
+from harness.baseline.stores.whole_file import write_whole
 from harness.errors import OutputError
 from harness.report.wording import shortened
 
-__all__ = ["check_replaceable", "replace_file"]
+__all__ = ["check_replaceable", "put", "replace_file"]
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` in one step, in the place of a file of that name; folders are created.
-
-    A link stays one and its target is replaced; a device or a pipe is written to. Raises ``OutputError`` where that
-    cannot be; the file is then as it was.
-    """
+    """As ``put``, for a file a person named: raises ``OutputError`` where it cannot be, and the file is as it was."""
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.unfinished")
-        try:
-            with unfinished.open("xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(unfinished, target)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        put(path, data)
     except (OSError, ValueError) as error:  # ValueError: a path with NUL
         raise _refusal(path, error) from None
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path`` in one step, in the place of a file of that name; folders are created.
+
+    A link stays one and its target is replaced; a device or a pipe is written to. Raises what the system raises.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, data, replace=True)
 
 
 def check_replaceable(path: Path) -> None:

@@ -31,6 +31,9 @@ _REMEDIES = {
     errno.EROFS: "name a store on a disk that can be written (--store)",
 }
 
+_LONGEST_START = 60
+"""Characters of a name, four bytes each at most: a file system takes 255, and the hidden file's name is longer."""
+
 _ABANDONED_AFTER_S = 3600.0
 """A save takes milliseconds; an unfinished file this old belongs to a process that was killed."""
 
@@ -41,7 +44,8 @@ def write_whole(target: Path, data: bytes, *, replace: bool) -> None:
     Raises ``FileExistsError`` when the file is there and ``replace`` is false, ``OSError`` when it cannot be
     written; nothing is left behind then. Costs two flushes to the disk.
     """
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_UNFINISHED}")
+    start = target.name[:_LONGEST_START]
+    unfinished = target.with_name(f".{start}.{secrets.token_hex(8)}{_UNFINISHED}")
     try:
         with unfinished.open("xb") as stream:
             stream.write(data)
