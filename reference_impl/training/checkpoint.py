@@ -6,8 +6,6 @@ The file is an ``.npz`` of plain arrays, nothing pickled, whose entry ``header``
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import stat
 import struct
 import zipfile
@@ -21,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reference_impl.training.errors import InputError
+from reference_impl.training.whole_file import replace_file
 
 __all__ = [
     "FORMAT",
@@ -59,6 +58,16 @@ class Identity:
     seed: int
     settings: Mapping[str, str | int | float | bool]
 
+    @property
+    def text(self) -> str:
+        """``seed 0, device cpu, learning rate 0.05, pre-fix op no``."""
+        words = {True: "yes", False: "no"}
+        told = (
+            f"{name} {words[value] if isinstance(value, bool) else value}"
+            for name, value in self.settings.items()
+        )
+        return ", ".join((f"seed {self.seed}", *told))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
@@ -85,22 +94,14 @@ def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
     }
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     entries: dict[str, Any] = {_HEADER: text, **checkpoint.arrays}
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
-        with unfinished.open("xb") as file:
-            np.savez(file, **entries)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-        _flush_folder(path.parent)
+        replace_file(path, lambda file: np.savez(file, **entries))
     except OSError as error:
         kept = (
             f"the one from before is intact: {path}" if path.exists() else "there was none before"
         )
         why = error.strerror or str(error)
         raise InputError(f"checkpoint {path} could not be written: {why}; {kept}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: Path, identity: Identity) -> Checkpoint:
@@ -164,12 +165,3 @@ def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
     if not isinstance(header, dict):
         raise InputError(f"{path}: its header is no object")
     return header, arrays
-
-
-def _flush_folder(folder: Path) -> None:
-    # The new name is on the disk once its folder is.
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
+import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +13,9 @@ import click
 import numpy as np
 
 from reference_impl.data.idx import IdxError
+from reference_impl.training.checkpoint import Identity
 from reference_impl.training.errors import InputError, TrainingError
+from reference_impl.training.whole_file import check_replaceable, replace_file
 
 __all__ = ["RECORD_FORMAT", "common_options", "main", "positive", "write_record"]
 
@@ -27,16 +28,31 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 def positive(of: type[int] | type[float]) -> click.IntRange | click.FloatRange:
     """A number above 0."""
-    if of is int:
-        return click.IntRange(min=1)
-    return click.FloatRange(min=0.0, min_open=True)
+    return click.IntRange(min=1) if of is int else _FinitePositive(min=0.0, min_open=True)
+
+
+class _FinitePositive(click.FloatRange):
+    """A range that NaN and infinity are not in, though no comparison says so."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
 
 
 def common_options(command: _Command) -> _Command:
     """``--device``, ``--seed``, ``--checkpoint``, ``--resume`` and ``--record``."""
     file = click.Path(dir_okay=False, path_type=Path)
     for option in (
-        click.option("--record", type=file, help="Write what was done to this file, as JSON."),
+        click.option(
+            "--record",
+            type=file,
+            callback=_free_for_record,
+            help="Write what was done to this file, as JSON.",
+        ),
         click.option("--resume", is_flag=True, help="Go on from the --checkpoint file."),
         click.option("--checkpoint", type=file, help="Keep the state of the last epoch here."),
         click.option(
@@ -76,30 +92,41 @@ def main(command: click.Command) -> NoReturn:
         _end(f"out of memory ({str(error) or 'no more was said'}); use a smaller --batch-size", 3)
     except (KeyboardInterrupt, click.Abort):
         _end(
-            "interrupted; --resume goes on from the last finished epoch of --checkpoint",
+            "interrupted; of a run with --checkpoint, --resume goes on from the last finished epoch",
             _INTERRUPTED,
         )
     sys.exit(0)
 
 
-def write_record(path: Path | None, record: Mapping[str, Any]) -> None:
-    """The record as JSON, there whole or not at all; ``InputError`` where it cannot be written."""
+def write_record(path: Path | None, record: Mapping[str, Any], identity: Identity) -> None:
+    """The record as JSON, its settings the first note, there whole or not at all.
+
+    Raises ``InputError`` where it cannot be written, or where something else lies by now.
+    """
     if path is None:
         return
-    text = json.dumps({"format": RECORD_FORMAT, "schema_version": 1, **record}, indent=1) + "\n"
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.unfinished")
+    _check_record(path)
+    notes = [identity.text, *record.get("notes", ())]
+    whole = {"format": RECORD_FORMAT, "schema_version": 1, **record, "notes": notes}
+    text = json.dumps(whole, indent=1) + "\n"
     try:
-        with unfinished.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        replace_file(path, lambda file: file.write(text.encode()))
     except OSError as error:
         raise InputError(
             f"record {path} could not be written: {error.strerror or error}"
         ) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+
+
+def _check_record(path: Path) -> None:
+    check_replaceable(path, json.dumps(RECORD_FORMAT).encode(), what="record")
+
+
+def _free_for_record(
+    _context: click.Context, _parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    if path is not None:
+        _check_record(path)
+    return path
 
 
 def _end(message: str, status: int) -> NoReturn:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+import click
+
 from reference_impl.training.checkpoint import (
     Checkpoint,
     Identity,
@@ -58,6 +60,8 @@ def train(program: Program, *, checkpoint: Path | None, resume: bool) -> Sequenc
     """
     last = _beginning(program, checkpoint, resume=resume)
     history = list(last.history)
+    if len(history) >= program.epochs:
+        click.echo(f"nothing is left to do: {checkpoint} holds all of it")
     for number in range(len(history), program.epochs):
         row = _finite_epoch(program, number, last, checkpoint)
         history.append(row)

@@ -58,6 +58,7 @@ class MlpProgram:
         there = device.put_all(inputs)
         self._x, self._t = Tensor(there["data"], requires_grad=False), there["target"]
         self._op = HostRoundTripSoftMaxCrossEntropy if pre_fix else SoftMaxCrossEntropy
+        self._usual = learning_rate == LEARNING_RATE
         self.network = Network(there)
         self.model = Model(self.network, SGD(learning_rate), np.random.RandomState(seed), device)
         self.identity = Identity(
@@ -92,7 +93,8 @@ class MlpProgram:
 
     def record(self, history: Sequence[Row]) -> Record:
         """What was done, for a report."""
-        return mlp_record([row["loss"] for row in history], every=EVERY, data=DATA)
+        losses = [row["loss"] for row in history]
+        return mlp_record(losses, every=EVERY, data=DATA, usual=self._usual)
 
     def _layers(self) -> list[Layer]:
         w0, b0, w1, b1 = self.network.parameters.values()
@@ -126,7 +128,7 @@ def command(
     click.echo(f"train_data_shape: {data}")
     click.echo(f"train_label_shape: {target}")
     history = train(program, checkpoint=checkpoint, resume=resume)
-    write_record(record, program.record(history))
+    write_record(record, program.record(history), program.identity)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ class MnistCnnProgram:
         pre_fix: bool = False,
     ) -> None:
         images.check_batch(batch_size)
+        self._usual = (batch_size, learning_rate) == (BATCH, LEARNING_RATE)
         self.images, self.epochs, self.batch_size, self.lazy = images, epochs, batch_size, lazy
         self._op = HostRoundTripSoftMaxCrossEntropy if pre_fix else SoftMaxCrossEntropy
         self.network = Network(device.put_all(first_parameters(seed, "float32")))
@@ -93,7 +94,10 @@ class MnistCnnProgram:
 
     def epoch(self, number: int, *, careful: bool) -> Row:
         """Train on every batch in a new order, then test."""
-        click.echo(f"Starting Epoch {number}:")
+        if careful:
+            click.echo(f"epoch {number} again, to find the step that lost it", err=True)
+        else:
+            click.echo(f"Starting Epoch {number}:")
         start = time.perf_counter()
         with bar(f"epoch {number}", self.train_batches + self.test_batches) as advance:
             loss, correct = self._trained(number, advance, careful=careful)
@@ -182,7 +186,9 @@ class MnistCnnProgram:
 
     def record(self, history: Sequence[Row]) -> Record:
         """What was done, for a report."""
-        return cnn_record(history, data=self.images.text, is_mnist=self.images.is_mnist)
+        return cnn_record(
+            history, data=self.images.text, is_mnist=self.images.is_mnist, usual=self._usual
+        )
 
 
 @click.command()
@@ -215,11 +221,12 @@ def command(
     pre_fix: bool,
 ) -> None:
     """Train the ticket's convolutional network on handwritten digits."""
+    place = device_named(device)
     found = digits() if data is None else mnist(data)
     if images is not None:
         found = found.first(images)
     program = MnistCnnProgram(
-        device_named(device),
+        place,
         found,
         seed=seed,
         epochs=epochs or (DIGITS_EPOCHS if data is None else EPOCHS),
@@ -232,7 +239,7 @@ def command(
         f"Data: {found.text}; {len(found.train):,} for training, {len(found.test):,} for testing"
     )
     history = train(program, checkpoint=checkpoint, resume=resume)
-    write_record(record, program.record(history))
+    write_record(record, program.record(history), program.identity)
 
 
 if __name__ == "__main__":

@@ -238,7 +238,7 @@ def command(
     history = train(program, checkpoint=checkpoint, resume=resume)
     counts = counted()
     _tell_side_by_side(program, history, counts)
-    write_record(record, program.record(history, counts))
+    write_record(record, program.record(history, counts), program.identity)
 
 
 def _tell_side_by_side(

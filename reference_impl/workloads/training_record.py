@@ -24,19 +24,27 @@ __all__ = ["Record", "cnn_record", "mlp_record", "resnet50_record", "stage_times
 Record = dict[str, object]
 
 
-def mlp_record(losses: Sequence[float], *, every: int, data: str) -> Record:
-    """The losses of every ``every``-th step over those of 300 seeds."""
+_OTHER_SETTINGS = (
+    "the settings are not those of the runs to compare with, so none is drawn behind these"
+)
+
+
+def mlp_record(losses: Sequence[float], *, every: int, data: str, usual: bool = True) -> Record:
+    """The losses of every ``every``-th step, in the ``usual`` settings over those of 300 seeds."""
     steps = [float(every * i) for i in range(len(losses))]
-    band = _band(MLP_BAND, MLP_SOURCE, step=every)
+    band = _band(MLP_BAND, MLP_SOURCE, step=every) if usual else None
     return {
         "program": "mlp",
         "data": data,
         "curves": [_curve("training loss", "step", steps, losses, band=band)],
+        "notes": [] if usual else [_OTHER_SETTINGS],
     }
 
 
-def cnn_record(rows: Sequence[Mapping[str, float]], *, data: str, is_mnist: bool) -> Record:
-    """Loss and accuracies by epoch; over SINGA's published runs where the data are what those had."""
+def cnn_record(
+    rows: Sequence[Mapping[str, float]], *, data: str, is_mnist: bool, usual: bool = True
+) -> Record:
+    """Loss and accuracies by epoch; over SINGA's published runs where data and settings are what those had."""
     epochs = [float(i) for i in range(len(rows))]
     of_row = (
         ("training loss", "loss", "sum over batches", CNN_TRAIN_LOSS),
@@ -50,11 +58,12 @@ def cnn_record(rows: Sequence[Mapping[str, float]], *, data: str, is_mnist: bool
             epochs,
             [row[key] for row in rows],
             unit=unit,
-            band=_band(band, CNN_SOURCE) if is_mnist else None,
+            band=_band(band, CNN_SOURCE) if is_mnist and usual else None,
         )
         for name, key, unit, band in of_row
     ]
     notes = [] if is_mnist else ["the published runs are of MNIST, so none is drawn behind these"]
+    notes += [_OTHER_SETTINGS] if is_mnist and not usual else []
     return {"program": "mnist_cnn", "data": data, "curves": curves, "notes": notes}
 
 
