@@ -55,13 +55,13 @@ def measure(
     calls = _calls_per_value(calibrations, rule)
     rounds = _Rounds(subjects, calls, timer, chance, placement)
     least_ns, most_ns = (started_ns + share * rule.time_cap_ns for share in _WARM_UP_SHARES)
-    warm_up = _warm_up(rounds, least_ns, most_ns)
-    values = _take(rounds, rule, started_ns, progress)
+    spent, warm = _warm_up(rounds, least_ns, most_ns)
+    values = _take(rounds, rule, started_ns, progress, begun=warm)
     return Sample(
         call_ns=tuple(row[0] for row in values),
         peer_ns=tuple(row[1] for row in values) if peer is not None else (),
         calls_per_value=calls,
-        warmup_calls=calibrations[0].spent_calls + warm_up * calls,
+        warmup_calls=calibrations[0].spent_calls + spent * calls,
         timer=timer.name,
         seed=seed,
     )
@@ -112,15 +112,18 @@ def _calls_per_value(calibrations: Sequence[Calibration], rule: StoppingRule) ->
     return max(1, min(wanted, affordable))
 
 
-def _warm_up(rounds: _Rounds, least_ns: float, most_ns: float) -> int:
-    """Take rounds until none of the subjects gets faster, or time is up; returns how many."""
+def _warm_up(rounds: _Rounds, least_ns: float, most_ns: float) -> tuple[int, list[list[float]]]:
+    """Take rounds until none of the subjects gets faster, or time is up.
+
+    Returns how many were spent, and beyond them those that showed it: they are as warm as any that follow.
+    """
     taken: list[list[float]] = []
     while rounds.now_ns() + rounds.last_ns < most_ns:
         taken.append(rounds.take())
         lasted = len(taken) >= 2 * _WINDOW and rounds.now_ns() >= least_ns
         if lasted and all(map(_settled, zip(*taken, strict=True))):
-            break
-    return len(taken)
+            return len(taken) - _WINDOW, taken[-_WINDOW:]
+    return len(taken), []
 
 
 def _settled(times: Sequence[float]) -> bool:
@@ -129,10 +132,15 @@ def _settled(times: Sequence[float]) -> bool:
 
 
 def _take(
-    rounds: _Rounds, rule: StoppingRule, started_ns: float, progress: Progress | None
+    rounds: _Rounds,
+    rule: StoppingRule,
+    started_ns: float,
+    progress: Progress | None,
+    *,
+    begun: list[list[float]],
 ) -> list[list[float]]:
-    """Take rounds until the rule is met."""
-    values: list[list[float]] = []
+    """Take rounds, at least one beside those ``begun`` with, until the rule is met."""
+    values = list(begun)
     next_look = rule.least_rounds
     while True:
         values.append(rounds.take())

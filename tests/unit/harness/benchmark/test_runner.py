@@ -72,6 +72,21 @@ def test_cold_calls_are_left_to_the_warm_up() -> None:
     assert sample.warmup_calls >= 8
 
 
+def test_the_rounds_that_showed_it_to_be_warm_are_values() -> None:
+    clock = SimulatedClock()
+    first: list[int] = []
+    call = clock.operation(1e6, warm_up_calls=8, cold_factor=4.0)
+    sample = measure(
+        call,
+        timer=clock,
+        seed=0,
+        change_layout=no_change,
+        progress=lambda rounds, _: first.append(rounds),
+    )
+    assert first[0] == 4  # a window of three, and one more
+    assert set(sample.call_ns) == {1e6}
+
+
 def test_a_warm_up_that_never_settles_leaves_time_for_values() -> None:
     clock = SimulatedClock(drift=-0.9)
     sample = measure(clock.operation(1e7), timer=clock, seed=0, change_layout=no_change)
@@ -122,7 +137,8 @@ def test_progress_is_told_after_each_round_and_ends_at_the_cap() -> None:
         change_layout=no_change,
         progress=lambda rounds, fraction: told.append((rounds, fraction)),
     )
-    assert [rounds for rounds, _ in told] == list(range(1, len(sample.call_ns) + 1))
+    first, last = told[0][0], len(sample.call_ns)
+    assert [rounds for rounds, _ in told] == list(range(first, last + 1))
     assert 0.9 < told[-1][1] <= 1.0
     assert told == sorted(told)
 

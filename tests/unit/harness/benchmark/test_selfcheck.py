@@ -99,8 +99,8 @@ def test_an_op_with_a_margin_of_its_own_is_asked_for_as_many_times_that() -> Non
     assert QUICK.for_margin(0.005) == (0.005, 0.02)
     found = check_op(an_op(1e6, noise=0.01, margin=0.05), QUICK)
     assert found.asked.slowdown == pytest.approx(0.1)
-    assert found.smallest is not None
-    assert 0.05 < found.smallest < 0.07
+    assert found.estimated is not None
+    assert 0.05 < found.estimated < 0.07
 
 
 def test_a_slowdown_within_the_margin_cannot_be_asked_for() -> None:
