@@ -5,6 +5,7 @@ The file is an ``.npz`` of plain arrays, nothing pickled, whose entry ``header``
 
 from __future__ import annotations
 
+import io
 import json
 import stat
 import struct
@@ -13,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from reference_impl.training.errors import InputError
 from reference_impl.training.whole_file import replace_file
 
 __all__ = [
+    "DATA",
     "FORMAT",
     "SCHEMA_VERSION",
     "Checkpoint",
@@ -34,6 +36,13 @@ FORMAT = "ondevice-harness training checkpoint"
 SCHEMA_VERSION = 1
 _HEADER = "header"
 
+DATA = "data"
+"""The setting that says what a program is trained on."""
+
+
+_ZIP, _ARRAY = b"PK\x03\x04", b"\x93NUMPY"
+"""How an ``.npz`` and an ``.npy`` begin."""
+
 _DAMAGE = (
     ValueError,
     KeyError,
@@ -45,7 +54,7 @@ _DAMAGE = (
     zlib.error,
     zipfile.BadZipFile,
 )
-"""What reading a cut or scribbled zip archive raises, depending on where it was hit."""
+"""What reading a cut or scribbled zip archive, or an array out of it, raises, depending on where it was hit."""
 
 Row = dict[str, float]
 
@@ -60,11 +69,12 @@ class Identity:
 
     @property
     def text(self) -> str:
-        """``seed 0, device cpu, learning rate 0.05, pre-fix op no``."""
+        """``seed 0, device cpu, learning rate 0.05, pre-fix op no``; the data have a line of their own."""
         words = {True: "yes", False: "no"}
         told = (
             f"{name} {words[value] if isinstance(value, bool) else value}"
             for name, value in self.settings.items()
+            if name != DATA
         )
         return ", ".join((f"seed {self.seed}", *told))
 
@@ -129,7 +139,9 @@ def load_checkpoint(path: Path, identity: Identity) -> Checkpoint:
             identity=identity, history=history, arrays=arrays, random=dict(header["random"])
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: its header is damaged ({error!r})") from error
+        raise InputError(
+            f"{path}: is damaged: its header holds no history, or no generator"
+        ) from error
 
 
 def _check_identity(path: Path, header: Mapping[str, Any], identity: Identity) -> None:
@@ -151,17 +163,41 @@ def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, NDArray[Any]]]:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{path}: is not a regular file")
-        with path.open("rb") as opened:
-            file = np.load(opened, allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InputError(f"{path}: is no checkpoint, but a single array")
-            with file:
-                arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays.pop(_HEADER).tobytes())
+        with path.open("rb") as file:
+            arrays = _entries(path, file)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except _DAMAGE as error:
-        raise InputError(f"{path}: is cut off, damaged, or no checkpoint ({error})") from error
+    try:
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+    except (KeyError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path}: is no checkpoint of a training program: it has no header"
+        ) from error
     if not isinstance(header, dict):
         raise InputError(f"{path}: its header is no object")
     return header, arrays
+
+
+def _entries(path: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz``. Each entry is read whole, and so held against its checksum, before it is understood."""
+    start = file.read(len(_ARRAY))
+    if not start:
+        raise InputError(f"{path}: is empty")
+    if start == _ARRAY:
+        raise InputError(f"{path}: is no checkpoint, but a single array")
+    if not start.startswith(_ZIP):
+        raise InputError(f"{path}: is no checkpoint; name the file that --checkpoint wrote")
+    entry = "list of contents"
+    try:
+        arrays = {}
+        with zipfile.ZipFile(file) as archive:
+            for entry in archive.namelist():
+                content = io.BytesIO(archive.read(entry))
+                arrays[entry.removesuffix(".npy")] = np.lib.format.read_array(
+                    content, allow_pickle=False
+                )
+    except _DAMAGE as error:
+        raise InputError(
+            f"{path}: is cut off or damaged, or no checkpoint: its {entry} cannot be understood"
+        ) from error
+    return arrays

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,14 +15,13 @@ import numpy as np
 
 from reference_impl.data.idx import IdxError
 from reference_impl.training.checkpoint import Identity
+from reference_impl.training.entry import end_interrupted
 from reference_impl.training.errors import InputError, TrainingError
 from reference_impl.training.whole_file import check_replaceable, replace_file
 
 __all__ = ["RECORD_FORMAT", "common_options", "main", "positive", "write_record"]
 
 RECORD_FORMAT = "ondevice-harness training record"
-_INTERRUPTED = 130
-"""128 + SIGINT, as shells report it."""
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -54,7 +54,12 @@ def common_options(command: _Command) -> _Command:
             help="Write what was done to this file, as JSON.",
         ),
         click.option("--resume", is_flag=True, help="Go on from the --checkpoint file."),
-        click.option("--checkpoint", type=file, help="Keep the state of the last epoch here."),
+        click.option(
+            "--checkpoint",
+            type=file,
+            is_eager=True,  # known when --record is looked at
+            help="Keep the last state here.",
+        ),
         click.option(
             "--seed",
             type=click.IntRange(0, 2**20),
@@ -89,12 +94,13 @@ def main(command: click.Command) -> NoReturn:
     except TrainingError as error:
         _end(str(error), error.exit_status)
     except MemoryError as error:
-        _end(f"out of memory ({str(error) or 'no more was said'}); use a smaller --batch-size", 3)
+        smaller = "batch_size" in {parameter.name for parameter in command.params}
+        step = "; use a smaller --batch-size" if smaller else ""
+        _end(f"out of memory ({str(error) or 'no more was said'}){step}", 3)
+    except OSError as error:
+        _end(f"the output could not be written: {error.strerror or error}", InputError.exit_status)
     except (KeyboardInterrupt, click.Abort):
-        _end(
-            "interrupted; of a run with --checkpoint, --resume goes on from the last finished epoch",
-            _INTERRUPTED,
-        )
+        end_interrupted()
     sys.exit(0)
 
 
@@ -113,7 +119,8 @@ def write_record(path: Path | None, record: Mapping[str, Any], identity: Identit
         replace_file(path, lambda file: file.write(text.encode()))
     except OSError as error:
         raise InputError(
-            f"record {path} could not be written: {error.strerror or error}"
+            f"record {path} could not be written: {error.strerror or error}; where --checkpoint was given, "
+            "--resume writes it without training anew"
         ) from error
 
 
@@ -122,13 +129,17 @@ def _check_record(path: Path) -> None:
 
 
 def _free_for_record(
-    _context: click.Context, _parameter: click.Parameter, path: Path | None
+    context: click.Context, _parameter: click.Parameter, path: Path | None
 ) -> Path | None:
-    if path is not None:
-        _check_record(path)
+    if path is None:
+        return None
+    checkpoint = context.params.get("checkpoint")
+    if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(path):
+        raise InputError(f"--record and --checkpoint are both {path}; give each a file of its own")
+    _check_record(path)
     return path
 
 
 def _end(message: str, status: int) -> NoReturn:
-    click.echo(f"error: {message}" if status != _INTERRUPTED else message, err=True)
+    click.echo(f"error: {message}", err=True)
     sys.exit(status)

@@ -36,12 +36,17 @@ class Program(Protocol):
         ...
 
     @property
+    def units(self) -> str:
+        """What they are called, as in ``3 of 10 rounds``."""
+        ...
+
+    @property
     def model(self) -> Model:
         """What it trains."""
         ...
 
     def epoch(self, number: int, *, careful: bool) -> Row:
-        """Train one epoch; its numbers, among them ``loss``.
+        """Train one epoch; its numbers, among them ``loss``, which is enough where it is not finite.
 
         ``careful``: look at the loss of every step, and raise ``DivergedError`` at the first that is not finite.
         """
@@ -61,7 +66,7 @@ def train(program: Program, *, checkpoint: Path | None, resume: bool) -> Sequenc
     last = _beginning(program, checkpoint, resume=resume)
     history = list(last.history)
     if len(history) >= program.epochs:
-        click.echo(f"nothing is left to do: {checkpoint} holds all of it")
+        click.echo(f"nothing is left to do: {checkpoint} holds all {len(history)} {program.units}")
     for number in range(len(history), program.epochs):
         row = _finite_epoch(program, number, last, checkpoint)
         history.append(row)
@@ -98,9 +103,10 @@ def _finite_epoch(program: Program, number: int, last: Checkpoint, path: Path | 
         program.model.restore(last, source="the state before this epoch")
         program.epoch(number, careful=True)
     except DivergedError as error:
-        kept = f"; {path} holds the state after {number} epochs" if path is not None else ""
+        done = f"{number} of {program.epochs} {program.units}"
+        kept = f"; {path} holds the state after {done}" if path is not None else ""
         raise DivergedError(f"{error}{kept}") from error
     raise DivergedError(
-        f"the loss of epoch {number} was {row['loss']}, but not when the epoch was repeated: "
-        "the program does not repeat itself"
+        f"after {number} of {program.epochs} {program.units} the loss became {row['loss']}, but not when the same "
+        "was done again: the program does not repeat itself"
     )

@@ -76,11 +76,12 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One stop on the way forward, to be looked behind when a number is lost."""
+    """One stop on the way forward, to be looked behind when a number is lost; ``ways`` all start at its input."""
 
     name: str
     apply: Callable[[Tensor], Tensor]
     parameters: tuple[Tensor, ...] = ()
+    ways: tuple[Sequence[Layer], ...] = ()
 
 
 def layers_of(*chains: Sequential) -> list[Layer]:
@@ -102,17 +103,26 @@ def first_non_finite(layers: Iterable[Layer], x: Tensor) -> str:
     if not _finite(x):
         return "the first non-finite value is in the input itself"
     with training():  # as in the step that lost it: normalisation by the batch
-        for layer in layers:
-            for parameter in layer.parameters:
-                if not _finite(parameter):
-                    return (
-                        f"the first non-finite value is in parameter {parameter.name!r}, "
-                        "put there by the update of the step before"
-                    )
-            x = layer.apply(x)
-            if not _finite(x):
-                return f"the first non-finite value appeared after layer {layer.name}"
-    return "all layers are finite, and the loss of their logits is not"
+        found = _first_behind(layers, x)
+    return found or "all layers are finite, and the loss of their logits is not"
+
+
+def _first_behind(layers: Iterable[Layer], x: Tensor) -> str:
+    for layer in layers:
+        for parameter in layer.parameters:
+            if not _finite(parameter):
+                return (
+                    f"the first non-finite value is in parameter {parameter.name!r}, "
+                    "put there by the update of the step before"
+                )
+        y = layer.apply(x)
+        if not _finite(y):
+            within = (found for way in layer.ways if (found := _first_behind(way, x)))
+            return next(
+                within, f"the first non-finite value appeared after layer {layer.name}"
+            )
+        x = y
+    return ""
 
 
 def _finite(tensor: Tensor) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -21,12 +22,12 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     A link stays one and its target is replaced; a device or a pipe is written to.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
+    if not _replaceable(path):
+        with path.open("wb") as stream:
             write(stream)
         return
-    unfinished = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.unfinished")
+    target = Path(os.path.realpath(path))
+    unfinished = target.with_name(f".{target.name[:_LONGEST_START]}.{secrets.token_hex(8)}.unfinished")
     try:
         with unfinished.open("xb") as stream:
             write(stream)
@@ -45,10 +46,15 @@ def check_replaceable(path: Path, mark: bytes, *, what: str) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            if target.is_dir():
-                raise InputError(f"{path} is a folder; name a file for the {what}")
+        if target.is_dir():
+            raise InputError(f"{path} is a folder; name a file for the {what}")
+        if not _replaceable(path):
             return
+        if not target.parent.is_dir():
+            raise InputError(
+                f"{what} {path} could not be written: {target.parent} is no folder; "
+                "make it, or name another file"
+            )
         if target.exists():
             with target.open("rb") as stream:
                 start = stream.read(_START_BYTES)
@@ -63,6 +69,17 @@ def check_replaceable(path: Path, mark: bytes, *, what: str) -> None:
         why = error.strerror or str(error)
         raise InputError(f"{what} {path} could not be written: {why}; name another file") from error
 
+
+def _replaceable(path: Path) -> bool:
+    """Whether it is a regular file, or nothing yet; ``OSError`` where no such name can be."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return True
+
+
+_LONGEST_START = 50
+"""Characters of a name, four bytes each at most: with what is added, a file system takes 255."""
 
 _START_BYTES = 4096
 """A record names its format in its first line, a checkpoint in its first entry."""
