@@ -1,1 +1,0 @@
-"""Recorded sources of traces: files other tools wrote."""
