@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,13 +25,23 @@ _PROCESSES_PER_S = 2
 """As many as ``harness compare`` takes at least."""
 
 HERE = Path(__file__).resolve().parent
-EXTRA_WORK = '"""The share of extra work that the ops do in this tree."""\n\nEXTRA = {extra}\n'
+EXTRA_WORK = (
+    '"""The extra work that the ops do in this tree."""\n\nEXTRA = {share}\nEXTRA_ROWS = {rows}\n'
+)
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Extra work: as a share of the calls of the step, and in rows of the large op."""
+
+    share: float
+    rows: int
 
 
 def decide(
-    op: str, *, candidate: float, baseline: float, seconds: float, seed: int
+    op: str, *, candidate: Extra, baseline: Extra, seconds: float, seed: int
 ) -> Mapping[str, Any]:
-    """Measure the op with one share of extra work beside it with another, and decide."""
+    """Measure the op with some extra work beside it with other, and decide."""
     with tempfile.TemporaryDirectory() as folder:
         repository = _repository(Path(folder) / "ops", candidate=candidate, baseline=baseline)
         began = time.perf_counter()
@@ -99,16 +110,16 @@ def _figures(verdict: Verdict) -> Mapping[str, Any]:
     }
 
 
-def _repository(folder: Path, *, candidate: float, baseline: float) -> Path:
+def _repository(folder: Path, *, candidate: Extra, baseline: Extra) -> Path:
     """A commit that does the baseline's work, under a working tree that does the candidate's."""
     folder.mkdir()
     shutil.copy(HERE / "verdict_ops.py", folder)
-    (folder / "extra_work.py").write_text(EXTRA_WORK.format(extra=baseline))
+    (folder / "extra_work.py").write_text(EXTRA_WORK.format(**asdict(baseline)))
     (folder / ".gitignore").write_text("reports/\n__pycache__/\n")
     identity = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
     for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "baseline"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
-    (folder / "extra_work.py").write_text(EXTRA_WORK.format(extra=candidate))
+    (folder / "extra_work.py").write_text(EXTRA_WORK.format(**asdict(candidate)))
     return folder
 
 

@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from extra_work import EXTRA
+from extra_work import EXTRA, EXTRA_ROWS
 
 Arrays = Mapping[str, Any]
 
@@ -23,18 +23,14 @@ OPS = (STEP, LARGE, "softmax-256x1000", "norm-4096x1024")
 
 SLOWED = (STEP, LARGE)
 
-_FIXED, _PER_ROW = 0.0029, 1.29
-"""What a second call on a share of the rows of the large op takes, as a share of its time: 1.6 % for 1 % of the rows,
-2.9 % for 2 %, 5.5 % for 4 %, each measured over five decisions or more."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class OpCase:
     """An op, and the extra work of this tree once more.
 
     The step makes more calls of the same size, nearly the share: what is called again finds more in the cache. The
-    large op makes a second call on some of its rows. More rows in one call would be another shape: its buffers lie elsewhere, and the time is not
-    the share of rows.
+    large op makes a second call on some of its rows, as ``verdict_calibration`` finds. More rows in one call would be
+    another shape: its buffers lie elsewhere, and the time is not the share of rows.
     """
 
     name: str
@@ -69,15 +65,18 @@ class OpCase:
     def run(self, inputs: Arrays, region: Any) -> Arrays:
         """The extra work, and the op."""
         values, labels = inputs["values"], inputs["labels"]
-        run = _softmax if "softmax" in self.name else _norm
         with region("forward"):
             if self.name == STEP:
                 for _ in repeat(None, round(self._calls * (1 + EXTRA)) - 1):
-                    run(values, labels)
-            elif EXTRA:
-                more = round(len(values) * (EXTRA - _FIXED) / _PER_ROW)
-                run(values[:more], labels[:more])
-            return {"output": run(values, labels)}
+                    _softmax(values, labels)
+            return {"output": self.work(values, labels, more=EXTRA_ROWS)}
+
+    def work(self, values: Any, labels: Any, *, more: int) -> Any:
+        """One call, and a second on ``more`` of the rows before it."""
+        run = _softmax if "softmax" in self.name else _norm
+        if more:
+            run(values[:more], labels[:more])
+        return run(values, labels)
 
     def expected(self, inputs: Arrays) -> Arrays:
         """The softmax's gradient, or the normalised rows, in float64."""

@@ -22,14 +22,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from neighbour import bursty_neighbour
-from verdict_decision import decide
+from verdict_calibration import extra_rows
+from verdict_decision import Extra, decide
 from verdict_ops import LARGE, OPS, SLOWED
 from verdict_table import Row, print_tables
 
@@ -53,6 +55,11 @@ class Cell:
     loud: bool
 
     @property
+    def shares(self) -> tuple[float, float]:
+        """Of extra work: the candidate's and the baseline's."""
+        return self.candidate, self.baseline
+
+    @property
     def label(self) -> str:
         """What rows of one kind are counted together by."""
         return (
@@ -61,6 +68,8 @@ class Cell:
 
 
 Seeded = tuple[Cell, int]
+Rows = Mapping[float, int]
+"""Of the large op, by share of extra work."""
 
 
 def main() -> None:
@@ -118,11 +127,12 @@ def _decide(cells: list[Cell], results: Path, done: list[Row], options: argparse
     chance.shuffle(seeded)
     taken = {(row.get("label"), row.get("op"), row.get("seed")) for row in done}
     left = [(cell, seed) for cell, seed in seeded if (cell.label, cell.op, seed) not in taken]
+    rows = _calibrated([cell for cell, _ in left if cell.op == LARGE], options.seed)
     began, number = time.perf_counter(), 0
     for block in _blocks(left):
         loud, seed = block[0][0].loud, block[0][1]
         with _company(loud=loud, seed=seed), ThreadPoolExecutor(options.workers) as pool:
-            for row in pool.map(_row, block):
+            for row in pool.map(partial(_row, rows), block):
                 number += 1
                 _append(results, [row], done)
                 left_s = (time.perf_counter() - began) * (len(left) - number) / number
@@ -141,12 +151,23 @@ def _blocks(cells: list[Seeded]) -> Iterator[list[Seeded]]:
                 yield some[:BLOCK]
 
 
-def _row(seeded: Seeded) -> Row:
+def _calibrated(cells: list[Cell], seed: int) -> Rows:
+    """How many rows make the large op slower by each share that will be needed."""
+    rows = extra_rows(sorted({share for cell in cells for share in cell.shares}), seed=seed)
+    for share, count in rows.items():
+        _say(f"{LARGE}: {share:+.0%} by {count} rows again")
+    return rows
+
+
+def _row(rows: Rows, seeded: Seeded) -> Row:
     cell, seed = seeded
+    candidate, baseline = (
+        Extra(share, rows.get(share, 0) if cell.op == LARGE else 0) for share in cell.shares
+    )
     found = decide(
         cell.op,
-        candidate=cell.candidate,
-        baseline=cell.baseline,
+        candidate=candidate,
+        baseline=baseline,
         seconds=cell.seconds,
         seed=seed,
     )
