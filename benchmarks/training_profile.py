@@ -40,8 +40,8 @@ def _products(loss: Any) -> Iterator[tuple[Any, Any, bool]]:
         to_visit.extend(source.creator for source in operation.sources)
         kind = type(operation).__name__
         if kind == "Convolution":
-            columns, w = operation._saved
-            yield columns.T, w.reshape((len(w), -1)).T, operation.sources[0].requires_grad
+            product = operation._saved
+            yield product.columns.T, product.weights.T, operation.sources[0].requires_grad
         elif kind == "Matmul":
             yield *operation._saved, operation.sources[0].requires_grad
 

@@ -12,8 +12,8 @@ __all__ = ["ByColumns"]
 class ByColumns:
     """One convolution of images ``x`` (N, C, H, W) with kernels ``w`` (O, C, height, width), and its two gradients.
 
-    One product of w, (O, C * kernel), with the windows as columns, (C * kernel, places * N). Keeps the columns: kernel /
-    stride times the memory of x, or x itself where a 1x1 kernel has stride 1.
+    One product of ``weights``, (O, C * kernel), with the windows as ``columns``, (C * kernel, places * N). Keeps both: the
+    columns take kernel / stride times the memory of x, or are x itself where a 1x1 kernel has stride 1.
     """
 
     def __init__(self, windows: Windows, x: Array, w: Array) -> None:
@@ -21,25 +21,25 @@ class ByColumns:
         count, channels, height, width = x.shape
         self._images = (channels, height, width, count)
         self._places = windows.places(height, width)
-        self._columns = windows.columns(windows.padded(batch_last(x)))
+        self.columns = windows.columns(windows.padded(batch_last(x)))
         self._kernels = w.shape
-        self._w = w.reshape((w.shape[0], self._columns.shape[0]))
+        self.weights = w.reshape((w.shape[0], self.columns.shape[0]))
 
     def output(self) -> Array:
         """(N, O, down, across), batch last in memory."""
-        y = self._w @ self._columns
+        y = self.weights @ self.columns
         return batch_first(y.reshape((self._kernels[0], *self._places, self._images[-1])))
 
     def image_gradient(self, dy: Array) -> Array:
         """(N, C, H, W), batch last in memory."""
-        return self._spread(self._w.T @ self._rows(dy))
+        return self._spread(self.weights.T @ self._rows(dy))
 
     def kernel_gradient(self, dy: Array) -> Array:
         """(O, C, height, width)."""
-        return (self._rows(dy) @ self._columns.T).reshape(self._kernels)
+        return (self._rows(dy) @ self.columns.T).reshape(self._kernels)
 
     def _rows(self, dy: Array) -> Array:
-        return batch_last(dy).reshape((self._kernels[0], self._columns.shape[1]))
+        return batch_last(dy).reshape((self._kernels[0], self.columns.shape[1]))
 
     def _spread(self, columns: Array) -> Array:
         # The way back of Windows.columns: each pixel gathers the gradients of the windows it lies in.
