@@ -1,11 +1,11 @@
-"""Convolutions by cuDNN on CuPy's arrays, where ``nvidia-cudnn-frontend`` can be imported.
+"""Convolutions by cuDNN on CuPy's arrays, where ``nvidia-cudnn-frontend`` is installed.
 
 In float32 without TF32 and by deterministic algorithms alone, so that a step is what it is by columns up to rounding
 and the same each time. cuDNN takes images as (N, C, H, W) in memory: one copy each way from the batch-last images of
 the other layers. Nothing is copied between host and device and nothing waits, once a plan was made: the first call of
-each shape looks for one, and is done before a timed or captured region.
+each shape looks for one, and is done before a timed or captured region. Threads take turns at launching.
 
-Source of the calls: the documentation of cuDNN's Python frontend, versions 1.27 and 1.32.
+Source of the calls: the code of cuDNN's Python frontend, versions 1.27 and 1.32.
 """
 
 from __future__ import annotations
@@ -13,15 +13,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
-__all__ = ["ByCudnn", "Convolution", "Direction", "described", "is_importable", "takes"]
+__all__ = ["ByCudnn", "Convolution", "Direction", "described", "is_installed", "takes"]
 
 Array = Any
 """A CuPy array."""
 
 Pair = tuple[int, int]
 Shape = tuple[int, int, int, int]
+
+_ALIGNMENT_BYTES = 16
+"""What the frontend tells cuDNN of every address, unless told otherwise; a view may begin anywhere."""
+
+_TAKING_TURNS = Lock()
+"""A handle is for one thread at a time, and so is a plan: cuDNN's release notes, and PyTorch's bug 103793."""
 
 
 class Direction(Enum):
@@ -62,30 +70,33 @@ class Convolution:
 
 
 @cache
-def is_importable() -> bool:
-    """Whether ``nvidia-cudnn-frontend`` is here. Looked up once."""
-    try:
-        import cudnn  # noqa: F401 - asked whether it can be imported
-    except ImportError:
-        return False
-    return True
+def is_installed() -> bool:
+    """Whether ``nvidia-cudnn-frontend`` is here. Looked up once, and not imported."""
+    return find_spec("cudnn") is not None
 
 
-def takes(x: Array) -> bool:
-    """Whether images ``x`` are cuDNN's to convolve: CuPy's, float32, not empty, and the frontend is here."""
+def takes(x: Array, w: Array) -> bool:
+    """Whether images ``x`` and kernels ``w`` are cuDNN's: CuPy's, float32, not empty, and the frontend is here."""
     on_cuda = type(x).__module__.partition(".")[0] == "cupy"
-    return on_cuda and x.dtype.name == "float32" and x.size > 0 and is_importable()
+    return (
+        on_cuda
+        and x.dtype.name == w.dtype.name == "float32"
+        and x.size > 0
+        and w.size > 0
+        and is_installed()
+    )
 
 
 class ByCudnn:
     """One convolution of images ``x`` with kernels ``w``, and its two gradients.
 
-    Keeps x and w. Raises ``RuntimeError`` of cuDNN where it has no algorithm, or its library is not found.
+    Keeps x and w. Arrays are float32 on the current device, ``ValueError`` for others. ``RuntimeError`` where cuDNN
+    does not start, or has no algorithm for this shape; there is no other way then, short of uninstalling the frontend.
     """
 
     def __init__(self, x: Array, w: Array, *, stride: Pair, padding: Pair) -> None:
-        self._x, self._w = _packed(x), _packed(w)
         self._convolution = Convolution(x.shape, w.shape, stride, padding)
+        self._x, self._w = _operand(x, x.shape), _operand(w, w.shape)
 
     def output(self) -> Array:
         """(N, O, down, across)."""
@@ -93,26 +104,29 @@ class ByCudnn:
 
     def image_gradient(self, dy: Array) -> Array:
         """(N, C, H, W)."""
-        return self._run(Direction.IMAGE_GRADIENT, _packed(dy), self._w)
+        return self._run(Direction.IMAGE_GRADIENT, self._gradient(dy), self._w)
 
     def kernel_gradient(self, dy: Array) -> Array:
         """(O, C, height, width)."""
-        return self._run(Direction.KERNEL_GRADIENT, self._x, _packed(dy))
+        return self._run(Direction.KERNEL_GRADIENT, self._x, self._gradient(dy))
+
+    def _gradient(self, dy: Array) -> Array:
+        return _operand(dy, self._convolution.output)
 
     def _run(self, direction: Direction, first: Array, second: Array) -> Array:
         cupy = _cupy()
-        plan = _plan(direction, self._convolution, cupy.cuda.runtime.getDevice())
         result = cupy.empty(self._convolution.shape_of(direction), first.dtype)
-        # From CuPy's pool, which hands it out again on this stream alone, behind this launch.
-        workspace = cupy.empty(max(1, plan.workspace_bytes), "uint8")
-        _cudnn().set_stream(plan.handle, cupy.cuda.get_current_stream().ptr)
-        plan.graph.execute(
-            dict(
-                zip(plan.tensors, (each.data.ptr for each in (first, second, result)), strict=True)
-            ),
-            workspace.data.ptr,
-            handle=plan.handle,
-        )
+        with _TAKING_TURNS:
+            plan = _plan(direction, self._convolution, cupy.cuda.runtime.getDevice())
+            # From CuPy's pool, which hands it out again on this stream alone, behind this launch.
+            workspace = cupy.empty(max(1, plan.workspace_bytes), "uint8")
+            _cudnn().set_stream(plan.handle, cupy.cuda.get_current_stream().ptr)
+            addresses = (each.data.ptr for each in (first, second, result))
+            plan.graph.execute(
+                dict(zip(plan.tensors, addresses, strict=True)),
+                workspace.data.ptr,
+                handle=plan.handle,
+            )
         return result
 
 
@@ -127,19 +141,48 @@ class _Plan:
 
 @cache
 def _plan(direction: Direction, convolution: Convolution, device: int) -> _Plan:
-    cudnn, handle = _cudnn(), _handle(device)
+    """Made once for each device, which must be the current one."""
+    cudnn = _cudnn()
+    if _cupy().cuda.get_current_stream().is_capturing():
+        raise RuntimeError(
+            f"the first {_text(direction, convolution)} looks for an algorithm, which a captured stream "
+            "does not allow: convolve once before the capture"
+        )
+    handle = _handle(device)
     graph, tensors = described(direction, convolution, handle=handle)
-    graph.validate()
-    graph.build_operation_graph()
-    graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-    note = cudnn.numerical_note
-    # TENSOR_CORE on float32 is TF32, of ten bits.
-    graph.deselect_numeric_notes(
-        [note.TENSOR_CORE, note.DOWN_CONVERT_INPUTS, note.NONDETERMINISTIC]
-    )
-    graph.check_support()
-    graph.build_plans()
-    return _Plan(graph, tensors, int(graph.get_workspace_size()), handle)
+    try:
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        # Behind the line above: in older frontends it marks the plans that there are.
+        graph.deselect_numeric_notes(_refused_notes())
+        graph.check_support()
+        graph.build_plans()
+        workspace_bytes = int(graph.get_workspace_size())
+    except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
+        raise RuntimeError(
+            f"cuDNN made no plan for the {_text(direction, convolution)}, float32 without TF32 and deterministic: "
+            f"{' '.join(str(error).split())}; without nvidia-cudnn-frontend convolutions go by columns"
+        ) from error
+    return _Plan(graph, tensors, workspace_bytes, handle)
+
+
+def _refused_notes() -> list[Any]:
+    """What would make more of a difference than rounding in float32, or another one each time.
+
+    TENSOR_CORE on float32 is TF32, of ten bits. Winograd's transforms have errors of their own: on normal noise in 64
+    channels, in units of 2**-24 of the sum of magnitudes, at most 1.4 in tiles of 4x4, 27 of 6x6 and 2e4 of 13x13,
+    where a plain sum has 4.
+    """
+    note = _cudnn().numerical_note
+    return [
+        note.TENSOR_CORE,
+        note.DOWN_CONVERT_INPUTS,
+        note.REDUCED_PRECISION_REDUCTION,
+        note.WINOGRAD_TILE_6x6,
+        note.WINOGRAD_TILE_13x13,
+        note.NONDETERMINISTIC,
+    ]
 
 
 def described(
@@ -148,9 +191,11 @@ def described(
     """The graph of one convolution, with its two operands and its result. Needs the frontend, and no GPU."""
     cudnn = _cudnn()
     single = cudnn.data_type.FLOAT
-    context = {} if handle is None else {"handle": handle}
     graph = cudnn.pygraph(
-        io_data_type=single, intermediate_data_type=single, compute_data_type=single, **context
+        io_data_type=single,
+        intermediate_data_type=single,
+        compute_data_type=single,
+        handle=handle,
     )
 
     def tensor(name: str, shape: Shape) -> Any:
@@ -178,7 +223,26 @@ def described(
 @cache
 def _handle(device: int) -> Any:
     """One handle for each device; ``device`` must be the current one."""
-    return _cudnn().create_handle()
+    try:
+        return _cudnn().create_handle()
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"nvidia-cudnn-frontend is installed, but cuDNN does not start on device {device} ({error}): "
+            "pip install 'ondevice-harness[cudnn]' brings its library; without the frontend convolutions go by columns"
+        ) from error
+
+
+def _operand(array: Array, shape: Shape) -> Array:
+    """``array`` as cuDNN reads it: C-ordered at an aligned address; a copy where it does not lie so."""
+    cupy = _cupy()
+    device = cupy.cuda.runtime.getDevice()
+    if array.shape != shape or array.dtype.name != "float32" or array.device.id != device:
+        raise ValueError(
+            f"cuDNN needs float32 of shape {shape} on the current device, {device}; "
+            f"got {array.dtype} of shape {array.shape} on device {array.device.id}"
+        )
+    packed = cupy.ascontiguousarray(array)
+    return packed.copy() if packed.data.ptr % _ALIGNMENT_BYTES else packed
 
 
 def _row_major(shape: Shape) -> list[int]:
@@ -186,13 +250,22 @@ def _row_major(shape: Shape) -> list[int]:
     return [channels * height * width, height * width, width, 1]
 
 
-def _packed(array: Array) -> Array:
-    return _cupy().ascontiguousarray(array)
+def _text(direction: Direction, convolution: Convolution) -> str:
+    return (
+        f"{direction.value} of images {convolution.images} under kernels {convolution.kernels}, "
+        f"stride {convolution.stride}, padding {convolution.padding}"
+    )
 
 
 def _cudnn() -> Any:
-    import cudnn
-
+    try:
+        import cudnn
+    except (ImportError, OSError, AssertionError) as error:
+        # The frontend opens cuDNN's library as it is imported, and asserts that it finds one alone.
+        raise ImportError(
+            f"nvidia-cudnn-frontend is installed and does not import ({error}): "
+            "pip install --force-reinstall 'ondevice-harness[cudnn]'"
+        ) from error
     return cudnn
 
 

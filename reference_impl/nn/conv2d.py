@@ -56,7 +56,7 @@ class Convolution(Operation):
 
     def _product(self, x: Array, w: Array) -> ByColumns | ByCudnn:
         windows = self._windows
-        if takes(x):
+        if takes(x, w):
             return ByCudnn(x, w, stride=windows.stride, padding=windows.padding)
         return ByColumns(windows, x, w)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FRAMEWORKS = ("cuda", "cupti", "cupy", "jax", "pynvml", "torch")
+FRAMEWORKS = ("cuda", "cudnn", "cupti", "cupy", "jax", "pynvml", "torch")
 HEAVY = {*FRAMEWORKS, "jinja2", "msgspec", "numpy", "rich"}
 
 

@@ -115,3 +115,9 @@ def test_no_images_make_no_output_and_no_gradient():
     assert y.shape == (0, 4, 4, 4)
     for _, gradient in backward(y, dy=np.zeros(y.shape)):
         assert not gradient.data.any()
+
+
+def test_kernels_of_groups_of_channels_are_refused():
+    """A grouped convolution has kernels of fewer channels than its images."""
+    with pytest.raises(ValueError, match=r"need \(O, 4, 3, 3\)"):
+        Conv2d(np.zeros((4, 2, 3, 3)))(Tensor(np.zeros((1, 4, 5, 5))))
