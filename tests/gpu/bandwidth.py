@@ -48,7 +48,7 @@ _SMALL = tuple(((16, 10), dtype) for dtype in ("float32", "bfloat16", "float16",
 _MEASURED_S = 0.2
 _DRY_S = 0.01
 
-_PEERS_BEGIN_BY_S = 45.0
+_PEERS_BEGIN_BY_S = 35.0
 """After this many seconds no other peer is begun: the section ends before it is ended."""
 
 _PEAK_BYTES = 1 << 30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from harness.devices.base import Device, GpuIdentity
 from harness.devices.cupy import CudaDevice
 from harness.environment.gpu_monitor import GpuMonitor
 from harness.environment.pynvml import open_nvml
+from harness.errors import UnavailableError
 from harness.probes.base import Witness
 from harness.probes.cupti import CuptiProbe
 from harness.timers.base import Timer
@@ -61,6 +62,10 @@ class Bench(Protocol):
 
     def witness(self) -> Witness:
         """The harness's capture witness; ``UnavailableError`` or ``NotImplementedError`` where there is none."""
+        ...
+
+    def by_cudnn(self) -> Callable[..., Any]:
+        """``ByCudnn`` of ``reference_impl.kernels.cudnn_convolution``; ``UnavailableError`` where it is not installed."""
         ...
 
     def timer(self, *, replay: bool = True) -> Timer:
@@ -163,6 +168,16 @@ class GpuBench:
         from harness.probes.capture import CaptureProbe
 
         return CaptureProbe(cupy=self.xp)
+
+    def by_cudnn(self) -> Callable[..., Any]:
+        """The package's own, where its frontend is installed."""
+        from reference_impl.kernels.cudnn_convolution import ByCudnn, is_installed
+
+        if not is_installed():
+            raise UnavailableError(
+                'needs nvidia-cudnn-frontend: python -m pip install -e ".[cudnn]"'
+            )
+        return ByCudnn
 
     def timer(self, *, replay: bool = True) -> Timer:
         """CUDA events around each call, with a cold L2."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,6 +80,10 @@ class DryBench:
     def witness(self) -> Witness:
         """There is none."""
         raise UnavailableError("the simulated device does not capture")
+
+    def by_cudnn(self) -> Callable[..., Any]:
+        """There is none."""
+        raise UnavailableError("cuDNN has no stand-in without a GPU")
 
     def timer(self, *, replay: bool = True) -> Timer:
         """The host's clock."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from .bandwidth import run_bandwidth
 from .bench import Bench
 from .checklist import run_checklist, run_stress
+from .convolution import run_convolution
 from .findings import Notebook
 from .idioms import run_idioms
 from .kernels import run_kernels
@@ -20,7 +21,7 @@ __all__ = ["SECTIONS", "TOTAL_S", "WHOLE", "Section", "section_named"]
 
 Run = Callable[[Bench, Notebook, Path], None]
 
-TOTAL_S = 470.0
+TOTAL_S = 475.0
 """For everything: under eight minutes with what comes before the first section and after the last."""
 
 
@@ -42,14 +43,17 @@ def _without_files(run: Callable[[Bench, Notebook], None]) -> Run:
 
 
 SECTIONS = (
-    Section("checklist", "what CUPTI records, item by item", 50, _without_files(run_checklist)),
+    Section("checklist", "what CUPTI records, item by item", 40, _without_files(run_checklist)),
     Section("op", "the op before and after its fix, by harness run", 90, run_op),
-    Section("idioms", "CuPy's idioms against the simulated device", 90, _without_files(run_idioms)),
+    Section("idioms", "CuPy's idioms against the simulated device", 85, _without_files(run_idioms)),
     Section("kernels", "the fused kernels against the oracle", 65, _without_files(run_kernels)),
+    Section(
+        "convolution", "cuDNN's convolutions beside columns", 40, _without_files(run_convolution)
+    ),
     Section("tracing", "what tracing costs", 25, _without_files(run_tracing_cost)),
-    Section("sensors", "NVML's readings", 20, run_sensors),
-    Section("bandwidth", "speed beside the device's own copying", 75, run_bandwidth),
-    Section("stress", "what may hang or lose records", 30, _without_files(run_stress)),
+    Section("sensors", "NVML's readings", 15, run_sensors),
+    Section("bandwidth", "speed beside the device's own copying", 65, run_bandwidth),
+    Section("stress", "what may hang or lose records", 25, _without_files(run_stress)),
 )
 """In the order in which one would want them if time ran out. Their limits add up to less than ``TOTAL_S``."""
 

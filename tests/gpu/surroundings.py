@@ -32,6 +32,7 @@ _PACKAGES = (
 )
 _VARIABLES = (
     "CUDA_",
+    "CUDNN_",
     "CUPY_",
     "LD_LIBRARY_PATH",
     "NVIDIA_",

@@ -173,6 +173,15 @@ def _costs(findings: Sequence[Finding]) -> str:
     )
 
 
+def _convolution(findings: Sequence[Finding]) -> str:
+    """Which items are confirmed, and between which factors cuDNN is as fast as columns."""
+    pairs = [one.details["ns"] for one in findings if "ns" in one.details]
+    ratios = sorted(ns["columns"] / ns["cuDNN"] for ns in pairs if "cuDNN" in ns)
+    if not ratios:
+        return _items(findings)
+    return f"{_items(findings)}; cuDNN {ratios[0]:.2g}x to {ratios[-1]:.2g}x as fast as columns"
+
+
 def _sensors(findings: Sequence[Finding]) -> str:
     """What was answered, how many samples, the judgement, and what watching costs."""
     wanted = {"answered": "", "samples": "samples ", "judgement": "", "time of a call": "watched: "}
@@ -181,6 +190,7 @@ def _sensors(findings: Sequence[Finding]) -> str:
 
 _KEY_FIGURES: Mapping[str, Callable[[Sequence[Finding]], str]] = {
     "bandwidth": _bandwidth,
+    "convolution": _convolution,
     "kernels": _single,
     "op": _op,
     "sensors": _sensors,
