@@ -72,7 +72,7 @@ def read_bytes(path: Path) -> bytes:
         with gzip.open(path, "rb") if packed else path.open("rb") as opened:
             content = opened.read(_LARGEST_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise IdxError(f"{path}: damaged gzip file: {error}") from error
+        raise IdxError(f"{path}: is a cut off or damaged gzip file; fetch it again") from error
     except OSError as error:
         raise IdxError(f"{path}: cannot be read: {error.strerror or error}") from error
     if len(content) > _LARGEST_BYTES:

@@ -75,7 +75,7 @@ def _file(folder: Path, name: str, expected: Published) -> NDArray[np.uint8]:
     digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
     if digest != expected.md5:
         raise IdxError(
-            f"{path}: its unpacked bytes have the MD5 {digest}, but those published have {expected.md5}; "
+            f"{path}: is not the published MNIST file, or is damaged (MD5 {digest}, published {expected.md5}); "
             "fetch it again"
         )
     return array

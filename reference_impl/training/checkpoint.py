@@ -23,7 +23,7 @@ from reference_impl.training.errors import InputError
 from reference_impl.training.whole_file import replace_file
 
 __all__ = [
-    "DATA",
+    "DATA_SETTING",
     "FORMAT",
     "SCHEMA_VERSION",
     "Checkpoint",
@@ -36,7 +36,7 @@ FORMAT = "ondevice-harness training checkpoint"
 SCHEMA_VERSION = 1
 _HEADER = "header"
 
-DATA = "data"
+DATA_SETTING = "data"
 """The setting that says what a program is trained on."""
 
 
@@ -74,7 +74,7 @@ class Identity:
         told = (
             f"{name} {words[value] if isinstance(value, bool) else value}"
             for name, value in self.settings.items()
-            if name != DATA
+            if name != DATA_SETTING
         )
         return ", ".join((f"seed {self.seed}", *told))
 
@@ -111,6 +111,8 @@ def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
             f"the one from before is intact: {path}" if path.exists() else "there was none before"
         )
         why = error.strerror or str(error)
+        if not path.parent.is_dir():
+            why = f"{path.parent} is no folder, make it or name another file"
         raise InputError(f"checkpoint {path} could not be written: {why}; {kept}") from error
 
 

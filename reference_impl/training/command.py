@@ -15,7 +15,7 @@ import numpy as np
 
 from reference_impl.data.idx import IdxError
 from reference_impl.training.checkpoint import Identity
-from reference_impl.training.entry import end_interrupted
+from reference_impl.training.entry import INTERRUPTED, INTERRUPTED_STATUS
 from reference_impl.training.errors import InputError, TrainingError
 from reference_impl.training.whole_file import check_replaceable, replace_file
 
@@ -100,7 +100,8 @@ def main(command: click.Command) -> NoReturn:
     except OSError as error:
         _end(f"the output could not be written: {error.strerror or error}", InputError.exit_status)
     except (KeyboardInterrupt, click.Abort):
-        end_interrupted()
+        click.echo(INTERRUPTED, err=True)
+        sys.exit(INTERRUPTED_STATUS)
     sys.exit(0)
 
 

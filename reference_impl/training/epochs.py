@@ -66,7 +66,9 @@ def train(program: Program, *, checkpoint: Path | None, resume: bool) -> Sequenc
     last = _beginning(program, checkpoint, resume=resume)
     history = list(last.history)
     if len(history) >= program.epochs:
-        click.echo(f"nothing is left to do: {checkpoint} holds all {len(history)} {program.units}")
+        click.echo(
+            f"nothing is left to do: of {program.epochs} {program.units} {checkpoint} holds {len(history)}"
+        )
     for number in range(len(history), program.epochs):
         row = _finite_epoch(program, number, last, checkpoint)
         history.append(row)

@@ -118,9 +118,7 @@ def _first_behind(layers: Iterable[Layer], x: Tensor) -> str:
         y = layer.apply(x)
         if not _finite(y):
             within = (found for way in layer.ways if (found := _first_behind(way, x)))
-            return next(
-                within, f"the first non-finite value appeared after layer {layer.name}"
-            )
+            return next(within, f"the first non-finite value appeared after layer {layer.name}")
         x = y
     return ""
 

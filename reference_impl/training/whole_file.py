@@ -27,7 +27,9 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
             write(stream)
         return
     target = Path(os.path.realpath(path))
-    unfinished = target.with_name(f".{target.name[:_LONGEST_START]}.{secrets.token_hex(8)}.unfinished")
+    unfinished = target.with_name(
+        f".{target.name[:_LONGEST_START]}.{secrets.token_hex(8)}.unfinished"
+    )
     try:
         with unfinished.open("xb") as stream:
             write(stream)

@@ -214,8 +214,12 @@ class MlpCase:
                 on_host(losses)
         return {"losses": losses, **{name: p.data for name, p in network.parameters.items()}}
 
-    def training(self, inputs: Arrays) -> Record:
-        """The eleven losses over those of 300 seeds, from host arrays."""
+    @property
+    def training(self) -> Callable[[Arrays], Record] | None:
+        """The eleven losses over those of 300 seeds, from host arrays; once, for all cases draw the same curve."""
+        return self._trained if self.timed else None
+
+    def _trained(self, inputs: Arrays) -> Record:
         losses = self.run(inputs, lambda region: nullcontext())["losses"]
         return mlp_record([float(loss) for loss in losses], every=EVERY, data=DATA)
 
@@ -281,14 +285,13 @@ CONTROL = "pre-fix op (SINGA-502)"
 
 PRE_FIX = MlpWorkload(
     op=HostRoundTripSoftMaxCrossEntropy,
-    names=("float32",),
+    names=("float32", "float32-lazy_metrics"),
     control_expects={
         "forward": {"d2h": 0, "syncs": 0},
         "loss": {"d2h": STEPS, "d2h_bytes": 4 * STEPS, "h2d": 0, "syncs": STEPS},
-        "metrics": {"d2h": READS, "syncs": READS},
-        "run": {"d2h": STEPS + READS, "syncs": STEPS + READS},
+        "backward": {"d2h": 0, "syncs": 0},
     },
 )
-"""The program before the fix: one more read in every step, of 4 bytes, within the loss."""
+"""The program before the fix: one more read in every step, of 4 bytes, within the loss, whoever reads the metrics."""
 
 WORKLOAD = MlpWorkload(controls={CONTROL: PRE_FIX})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from reference_impl.autograd import Operation, backward, training
 from reference_impl.backend import Array
@@ -28,15 +28,19 @@ __all__ = [
     "iteration",
     "optimizer",
     "stages",
+    "timed",
 ]
 
 LEARNING_RATE, MOMENTUM, WEIGHT_DECAY = 0.1, 0.9, 1e-5
 
 Region = Callable[[str], AbstractContextManager[None]]
+_Made = TypeVar("_Made")
 
 
 class Clock(Protocol):
-    """What times the stages of an iteration."""
+    """What times the stages of an iteration, and adds them up in ``seconds``."""
+
+    seconds: dict[str, float]
 
     def stage(self, name: str, *, settled: bool = False) -> AbstractContextManager[None]:
         """Time one stage; ``settled`` where the device is known to have nothing left to do."""
@@ -69,6 +73,9 @@ class WaitingClock:
 class NoClock:
     """Nobody waits, and so nothing is known but the time of the whole loop."""
 
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
     def stage(self, name: str, *, settled: bool = False) -> AbstractContextManager[None]:
         """Let the stage go by."""
         return nullcontext()
@@ -99,8 +106,12 @@ def iteration(
     *,
     clock: Clock,
     region: Region,
+    look: Callable[[Tensor], object] = lambda loss: None,
 ) -> tuple[Tensor, Tensor, dict[str, Array]]:
-    """Forward, loss, and backward with every update; the logits, the loss and the gradients by name."""
+    """Forward, loss, and backward with every update; the logits, the loss and the gradients by name.
+
+    ``look`` is shown the loss before any parameter is updated by it.
+    """
     x, t = batch
     gradients: dict[str, Array] = {}
     with training():
@@ -108,9 +119,26 @@ def iteration(
             logits = network(Tensor(x, requires_grad=False))
         with region("loss"), clock.stage("softmax", settled=True):
             (loss,) = op(t)(logits)
+    look(loss)
     with region("backward"):
         for parameter, gradient in backward(loss):
             with region("update"), clock.stage("sgd"):
                 sgd.update(parameter, gradient)
             gradients[parameter.name or ""] = gradient.data
     return logits, loss, gradients
+
+
+def timed(
+    step: Callable[[int], _Made], iterations: int, *, clock: Clock, wait: Callable[[], object]
+) -> tuple[_Made, dict[str, float]]:
+    """What the last ``step`` made, and the seconds of all together: ``total``, and of what stages ``clock`` was told.
+
+    Each step gets its number, from 0; there is one at least. Waits for the device before the first and after the
+    last, so that the work of each is its own.
+    """
+    wait()
+    start = time.perf_counter()
+    for number in range(iterations):
+        made = step(number)
+    wait()
+    return made, {"total": time.perf_counter() - start, **clock.seconds}

@@ -138,7 +138,7 @@ class Bottleneck(Module):
     """1x1, 3x3 and 1x1 convolution, each normalised, added to what came in."""
 
     def __init__(self, arrays: Mapping[str, Array], block: Block) -> None:
-        name = block.name
+        self.name = name = block.name
         self.branch = Sequential(
             _convolution(arrays, f"{name}.conv1"),
             _normalisation(arrays, f"{name}.bn1"),

@@ -20,10 +20,11 @@ from reference_impl.training.command import main
 from reference_impl.training.device import device_named
 from reference_impl.training.epochs import train
 from reference_impl.training.images import digits
-from reference_impl.training.mnist_cnn import MnistCnnProgram
+from reference_impl.training.mnist_cnn_program import MnistCnnProgram
 
 pytest.importorskip("sklearn", reason='pip install "ondevice-harness[digits]"')
 
+TINY = ("--batch-size", "2", "--image-size", "32")
 SMALL = ("--images", "64", "--batch-size", "32", "--epochs", "500")
 
 
@@ -92,7 +93,10 @@ def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
         (("mlp", "--learning-rate", "1e20"), 1, "the loss is nan at step 2"),
         (("mlp", "--device", "tpu"), 2, "--device 'tpu' is none of"),
         (("mlp", "--device", "cuda:977"), 3, "cu"),
-        (("mlp", "--record", "absent/record.json"), 2, "could not be written"),
+        (("mlp", "--record", "absent/record.json"), 2, "absent is no folder; make it"),
+        (("mlp", "--record", "a", "--checkpoint", "a"), 2, "are both a; give each a file"),
+        (("mlp", "--learning-rate", "nan"), 2, "nan is no finite number"),
+        (("resnet50", "--learning-rate", "1e30", *TINY), 1, "in the warm-up of the ticket's loop"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_an_exit_status(

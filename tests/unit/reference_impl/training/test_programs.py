@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.session.training import read_record, training_of
-from reference_impl.training import mlp, mnist_cnn, resnet50
+from harness.session.training import read_record
+from reference_impl.training import mlp_program, mnist_cnn_program, resnet50_program
 from reference_impl.training.checkpoint import load_checkpoint
 from reference_impl.training.device import device_named
 from reference_impl.training.epochs import Program, train
 from reference_impl.training.errors import DivergedError, InputError, UnavailableError
 from reference_impl.training.images import Images, augmented, batches
-from reference_impl.training.mlp import MlpProgram
-from reference_impl.training.mnist_cnn import MnistCnnProgram
-from reference_impl.training.resnet50 import LOOPS, Resnet50Program, Size, counted
+from reference_impl.training.mlp_program import MlpProgram
+from reference_impl.training.mnist_cnn_program import MnistCnnProgram
+from reference_impl.training.resnet50_program import Resnet50Program, Size, counted
+from reference_impl.training.resnet50_times import LOOPS, Loop, in_turn
 from reference_impl.workloads.resnet50_network import Architecture
 
 PUBLISHED = [
@@ -46,9 +48,8 @@ def cnn(**options: Any) -> MnistCnnProgram:
     return MnistCnnProgram(CPU, images(), **{"epochs": 3, "batch_size": 8, **options})
 
 
-def small_resnet(device: str = "cpu", **options: Any) -> Resnet50Program:
-    place = device_named(device)
-    return Resnet50Program(place, Size(3, 16, 2), architecture=SMALL, **options)
+def small_resnet(iterations: int = 3, **options: Any) -> Resnet50Program:
+    return Resnet50Program(CPU, Size(3, 16, iterations), architecture=SMALL, **options)
 
 
 def invoked(command: Any, *arguments: str) -> Result:
@@ -57,7 +58,7 @@ def invoked(command: Any, *arguments: str) -> Result:
 
 def test_mlp_prints_the_eleven_published_losses(tmp_path: Path) -> None:
     record = tmp_path / "mlp.json"
-    result = invoked(mlp.command, "--record", str(record))
+    result = invoked(mlp_program.command, "--record", str(record))
     assert result.exception is None
     first, second, *rest = result.output.splitlines()
     assert (first, second) == ("train_data_shape: (400, 2)", "train_label_shape: (400, 2)")
@@ -93,6 +94,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(make: Any, tmp_path: Path)
     train(never_stopped, checkpoint=whole, resume=False)
     stopped: Program = make()
     everything, stopped.epochs = stopped.epochs, 2  # type: ignore[misc]
+    assert everything > 2
     train(stopped, checkpoint=part, resume=False)
     resumed = make()
     assert resumed.epochs == everything
@@ -149,7 +151,7 @@ def test_a_batch_larger_than_the_data_is_refused() -> None:
 
 @pytest.mark.parametrize("number", ["0", "-3"])
 def test_a_batch_of_nothing_is_a_usage_error(number: str) -> None:
-    result = CliRunner().invoke(mnist_cnn.command, ["--batch-size", number])
+    result = CliRunner().invoke(mnist_cnn_program.command, ["--batch-size", number])
     assert result.exit_code == 2
 
 
@@ -162,7 +164,7 @@ def test_a_lost_loss_ends_the_run_with_step_and_layer_and_the_checkpoint_stays(
     with np.errstate(all="ignore"), pytest.raises(DivergedError) as caught:
         train(program, checkpoint=path, resume=False)
     assert "at step 1 of epoch 0: the first non-finite value" in str(caught.value)
-    assert f"{path} holds the state after 0 epochs" in str(caught.value)
+    assert f"{path} holds the state after 0 of 3 epochs" in str(caught.value)
     assert load_checkpoint(path, program.identity).history == ()
 
 
@@ -191,13 +193,62 @@ def test_a_new_run_does_not_overwrite_a_checkpoint(tmp_path: Path) -> None:
         train(MlpProgram(CPU), checkpoint=None, resume=True)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [mlp_program.command, mnist_cnn_program.command],
+    ids=["mlp", "mnist_cnn"],
+)
+def test_a_finished_run_that_is_resumed_says_so_and_writes_its_record_again(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mnist_cnn_program, "digits", images)
+    options = ["--batch-size", "8", "--epochs", "2"] if command is mnist_cnn_program.command else []
+    checkpoint, record = tmp_path / "run.npz", tmp_path / "record.json"
+    first = invoked(command, *options, "--checkpoint", str(checkpoint), "--record", str(record))
+    assert first.exception is None
+    assert "nothing is left to do" not in first.output
+    written = read_record(record)
+    record.unlink()
+    again = [*options, "--checkpoint", str(checkpoint), "--resume", "--record", str(record)]
+    second = invoked(command, *again)
+    units = "2 epochs" if options else "11 printed losses"
+    count = units.split()[0]
+    assert f"nothing is left to do: of {units} {checkpoint} holds {count}" in second.output
+    assert read_record(record) == written
+
+
+@pytest.mark.parametrize("options", [("--learning-rate", "0.06"), ()])
+def test_of_mlp_a_band_is_drawn_behind_the_usual_settings_alone(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "record.json"
+    assert invoked(mlp_program.command, "--record", str(path), *options).exception is None
+    record = read_record(path)
+    assert (record.curves[0].band is None) == bool(options)
+    assert any("these settings are not those" in note for note in record.notes) == bool(options)
+    assert f"learning rate {options[1] if options else '0.05'}" in record.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("is_mnist", "options", "why"),
+    [
+        (True, {"batch_size": 64}, ""),
+        (True, {"batch_size": 32}, "these settings are not those"),
+        (True, {"batch_size": 64, "learning_rate": 0.01}, "these settings are not those"),
+        (False, {"batch_size": 64}, "the published runs are of MNIST"),
+    ],
+)
+def test_of_mnist_cnn_a_band_is_drawn_behind_mnist_in_the_usual_settings_alone(
+    is_mnist: bool, options: dict[str, Any], why: str
+) -> None:
+    program = MnistCnnProgram(CPU, replace(images(64), is_mnist=is_mnist), **options)
+    row = {"loss": 1.0, "accuracy": 0.5, "test_accuracy": 0.5, "seconds": 1.0}
+    record = program.record([row, row])
+    assert [curve["band"] is None for curve in record["curves"]] == [bool(why)] * 3
+    assert [why in note for note in record["notes"]] == ([True] if why else [])
+
+
 def test_an_iteration_waits_thrice_and_twice_per_parameter_and_reads_once_before_the_fix() -> None:
-    assert [(loop.waits, loop.pre_fix) for loop in LOOPS] == [
-        (True, False),
-        (True, True),
-        (False, False),
-        (False, True),
-    ]
     waits = 3 + 2 * 29
     assert counted(architecture=SMALL) == [(waits, 0), (waits + 1, 1), (0, 0), (1, 1)]
 
@@ -207,23 +258,91 @@ def test_of_resnet50_itself_these_are_the_325_waits_of_the_ticket() -> None:
     assert counted() == [(325, 0), (326, 1), (0, 0), (1, 1)]
 
 
-def test_backward_is_what_the_ticket_says_it_is() -> None:
-    program = small_resnet()
+def test_each_round_times_a_block_of_every_loop() -> None:
+    program = small_resnet(12)
     history = train(program, checkpoint=None, resume=False)
-    record = program.record(history, [(1, 0)] * 4)
-    training = training_of(record, where="resnet50")
-    ticket, _, free, _ = training.timings
-    times = {stage.name: stage.seconds for stage in ticket.stages}
-    assert list(times) == ["total", "forward", "softmax", "backward", "sgd"]
-    assert times["backward"] == times["total"] - times["forward"] - times["softmax"]
-    assert times["sgd"] < times["backward"]
-    assert ticket.per_second == pytest.approx(3 / times["total"])
-    assert [stage.name for stage in free.stages] == ["total"]
-    assert ticket.stages[0].published_s == pytest.approx(32 / 110.30029570709767)
+    assert (program.epochs, len(history), sum(program.blocks)) == (10, 10, 12)
+    for of_loop in program.times(history):
+        assert len(of_loop.blocks) == 10
+        assert all(block["total"] > 0 for block in of_loop.blocks)
+
+
+def test_the_warm_up_leaves_no_trace() -> None:
+    rows, arrays = [], []
+    for warm in (False, True):
+        program = small_resnet()
+        program._warm = warm
+        rows.append(program.epoch(0, careful=False)["loss"])
+        arrays.append(program.model.checkpoint(program.identity, ()).arrays)
+    assert rows[0] == rows[1]
+    assert arrays[0].keys() == arrays[1].keys()
+    for name, array in arrays[0].items():
+        assert array.tobytes() == arrays[1][name].tobytes(), name
+
+
+def test_a_loss_that_is_lost_at_once_is_told_in_the_warm_up() -> None:
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(
+            DivergedError, match=r"in the warm-up of the ticket's loop, pre-fix op: the first"
+        ),
+    ):
+        train(small_resnet(learning_rate=1e30), checkpoint=None, resume=False)
+
+
+def test_a_loss_that_is_lost_later_is_found_by_loop_iteration_and_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, program = tmp_path / "run.npz", small_resnet(20)
+    train_once, random = program.step, program.model.random
+    kernel = program.network.parameters["layer2.0.conv2.W"]
+
+    def step(loop: Loop, clock: Any, look: Any) -> Any:
+        # The generator is brought back with the network, and so its place counts the iterations, two words each.
+        done = random.get_state()[2] % 624 // 2
+        random.random_sample()
+        if done == 3 * 8 + 5:
+            kernel.data[...] = 3e38
+        return train_once(loop, clock, look)
+
+    monkeypatch.setattr(program, "step", step)
+    with np.errstate(all="ignore"), pytest.raises(DivergedError) as caught:
+        train(program, checkpoint=path, resume=False)
+    found = str(caught.value)
+    # Of the eight iterations of round 3 the sixth is the second of the third loop in turn.
+    assert in_turn(3)[2] == LOOPS[2]
+    assert f"at iteration 7 of {LOOPS[2].label}: " in found
+    assert (
+        "the first non-finite value appeared after layer 'layer2.0.conv2' (Conv2d); lower" in found
+    )
+    assert f"{path} holds the state after 3 of 10 rounds" in found
+    assert len(load_checkpoint(path, program.identity).history) == 3
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "where"),
+    [
+        ("layer1.0.bn2.scale", np.inf, "is in parameter 'layer1.0.bn2.scale'"),
+        ("layer1.0.downsample.conv.W", 3e38, "after layer 'layer1.0.downsample.conv' (Conv2d)"),
+        ("layer2.0.bn3.bias", 3e38, "after layer 'layer2.0' (Bottleneck)"),
+        ("fc.W", 3e38, "after layer 'fc' (Linear)"),
+    ],
+)
+def test_a_value_lost_within_a_block_is_told_by_its_own_layer(
+    parameter: str, value: float, where: str
+) -> None:
+    program = small_resnet()
+    parameters = program.network.parameters
+    parameters[parameter].data[...] = value
+    if "Bottleneck" in where:  # either way is finite, and their sum is not
+        parameters["layer2.0.downsample.bn.bias"].data[...] = value
+    with np.errstate(all="ignore"), pytest.raises(DivergedError) as caught:
+        program.epoch(0, careful=False)
+    assert where in str(caught.value)
 
 
 def test_a_side_that_does_not_fit_is_named() -> None:
-    result = invoked(resnet50.command, "--image-size", "50", "--batch-size", "1")
+    result = invoked(resnet50_program.command, "--image-size", "50", "--batch-size", "1")
     assert isinstance(result.exception, InputError)
     assert "--image-size 50 is no multiple of 32" in str(result.exception)
 

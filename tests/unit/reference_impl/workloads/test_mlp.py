@@ -14,6 +14,8 @@ import pytest
 from harness.checks.traffic import check_traffic
 from harness.devices.simulated import SimulatedDevice
 from harness.model.budget import Budget, Quantity
+from harness.model.outcome import Outcome
+from harness.model.trace import Trace
 from harness.model.workload import Case, Workload
 from harness.numerics.compare import compare, comparison_text
 from harness.numerics.tolerance import Tolerance
@@ -21,7 +23,15 @@ from harness.session.training import training_offered
 from reference_impl.autograd import backward, training
 from reference_impl.ops import HostRoundTripSoftMaxCrossEntropy, softmax_cross_entropy
 from reference_impl.tensor import Tensor
-from reference_impl.workloads.mlp import CONTROL, STEPS, WORKLOAD, MlpCase, Network, printed
+from reference_impl.workloads.mlp import (
+    CONTROL,
+    PRE_FIX,
+    STEPS,
+    WORKLOAD,
+    MlpCase,
+    Network,
+    printed,
+)
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 TRAJECTORY = json.loads((GOLDEN / "singa_mlp_trajectory.json").read_text())[0]
@@ -162,22 +172,27 @@ def test_eleven_reads_are_all_it_may_move(case: MlpCase, itemsize: int) -> None:
             assert allowed[Quantity.D2H_BYTES] == reads * itemsize
 
 
-def test_with_lazy_metrics_no_step_reads_and_the_end_reads_once() -> None:
-    case = WORKLOAD.cases()[2]
+def recorded(case: MlpCase) -> Trace:
     device = SimulatedDevice()
     arrays = {name: device.to_device(array) for name, array in case.inputs(0).items()}
     assert device.probe is not None
     with device.probe.record() as recording:
         case.run(arrays, recording.region)
-    trace = recording.trace()
+    return recording.trace()
+
+
+def test_with_lazy_metrics_no_step_reads_and_the_end_reads_once() -> None:
+    case = WORKLOAD.cases()[2]
+    trace = recorded(case)
     moved = trace.counts().d2h, trace.counts().d2h_bytes, trace.counts().h2d, trace.counts().syncs
     assert moved == (1, 44, 0, 1)
     assert trace.within("epoch").counts().d2h == 1
     assert not check_traffic([trace], Budget.from_plain(case.budget), control=None).violations
 
 
-def test_it_offers_its_losses_for_the_report() -> None:
-    case = WORKLOAD.cases()[0]
+def test_one_case_offers_its_losses_for_the_report() -> None:
+    case, *others = WORKLOAD.cases()
+    assert [training_offered(other, other.inputs(0)) for other in others] == [None, None]
     training = training_offered(case, case.inputs(0))
     assert training is not None
     (curve,) = training.curves
@@ -190,12 +205,27 @@ def test_it_offers_its_losses_for_the_report() -> None:
     )
 
 
-def test_the_pre_fix_op_is_the_control_and_must_show_a_read_in_every_step() -> None:
-    control = WORKLOAD.controls[CONTROL]
-    assert all(case.op is HostRoundTripSoftMaxCrossEntropy for case in control.cases())
-    expects = control.control_expects
-    assert expects["loss"] == {"d2h": 1001, "d2h_bytes": 4004, "h2d": 0, "syncs": 1001}
-    assert expects["run"] == {"d2h": 1012, "syncs": 1012}
+@pytest.mark.parametrize("case", PRE_FIX.cases(), ids=lambda case: case.name)
+def test_with_the_pre_fix_op_a_run_fails_within_the_loss(case: MlpCase) -> None:
+    assert case.op is HostRoundTripSoftMaxCrossEntropy
+    trace = recorded(case)
+    for region, expected in PRE_FIX.control_expects.items():
+        counts = trace.within(region).counts()
+        assert {name: getattr(counts, name) for name in expected} == expected
+    result = check_traffic([trace], Budget.from_plain(case.budget), control=None)
+    assert result.outcome is Outcome.FAILED
+    assert {violation.region for violation in result.violations} == {"loss", "run"}
+
+
+def test_the_pre_fix_op_is_the_control_with_and_without_lazy_metrics() -> None:
+    assert WORKLOAD.controls[CONTROL] is PRE_FIX
+    assert [case.name for case in PRE_FIX.cases()] == ["float32", "float32-lazy_metrics"]
+    assert PRE_FIX.control_expects["loss"] == {
+        "d2h": 1001,
+        "d2h_bytes": 4004,
+        "h2d": 0,
+        "syncs": 1001,
+    }
 
 
 def test_the_yardstick_does_the_same_work() -> None:

@@ -18,7 +18,8 @@ from harness.numerics.compare import compare, comparison_text
 from harness.numerics.tolerance import Tolerance
 from harness.session.training import training_offered
 from reference_impl.ops import HostRoundTripSoftMaxCrossEntropy
-from reference_impl.workloads.resnet50 import CONTROL, PRE_FIX, WAITS, WORKLOAD, Resnet50Case
+from reference_impl.workloads.resnet50 import CONTROL, PRE_FIX, WORKLOAD
+from reference_impl.workloads.resnet50_case import WAITS, Resnet50Case
 from reference_impl.workloads.resnet50_network import Architecture
 
 CASES = {case.name: case for case in WORKLOAD.cases()}
@@ -101,19 +102,37 @@ def test_with_the_pre_fix_op_it_fails_within_the_loss(name: str) -> None:
     assert regions <= {"loss", "run"}  # the whole is told apart only where some waits are allowed
 
 
-def test_the_pre_fix_op_is_the_control() -> None:
+@pytest.mark.parametrize("case", PRE_FIX.cases(), ids=lambda case: case.name)
+def test_the_pre_fix_op_is_the_control_of_either_loop(case: Resnet50Case) -> None:
     assert WORKLOAD.controls[CONTROL] is PRE_FIX
-    (case,) = PRE_FIX.cases()
     trace = recorded(replace(case, batch=3, side=16, architecture=SMALL))
     for region, expected in PRE_FIX.control_expects.items():
         counts = (trace if region == "run" else trace.within(region)).counts()
         assert {name: getattr(counts, name) for name in expected} == expected
+    assert trace.within("loss").counts().syncs == (2 if case.waits else 1)
 
 
-def test_it_offers_what_it_timed_for_the_report() -> None:
+def test_the_control_tries_every_loop_in_float32() -> None:
+    assert [case.name for case in PRE_FIX.cases()] == ["float32", "float32-ticket_loop"]
+
+
+def test_one_case_offers_what_it_timed_for_the_report() -> None:
     case = small("float32")
     training = training_offered(case, case.inputs(0))
     assert training is not None
     ticket, free = training.timings
     assert (ticket.syncs, free.syncs) == (3 + 2 * 29, 0)
     assert "T4" in training.published
+    assert [stage.published_s is not None for stage in ticket.stages] == [True] * 5
+    assert [stage.published_s for stage in free.stages] == [None]
+    for name in ("float32-ticket_loop", "float64"):
+        other = small(name)
+        assert training_offered(other, other.inputs(0)) is None
+
+
+def test_published_figures_are_not_put_beside_the_pre_fix_op() -> None:
+    case = small("float32", op=HostRoundTripSoftMaxCrossEntropy)
+    training = training_offered(case, case.inputs(0))
+    assert training is not None
+    assert training.published == ""
+    assert all(stage.published_s is None for each in training.timings for stage in each.stages)
