@@ -31,7 +31,7 @@ _REMEDIES = {
     errno.EROFS: "name a store on a disk that can be written (--store)",
 }
 
-_LONGEST_START = 60
+_LONGEST_START = 50
 """Characters of a name, four bytes each at most: a file system takes 255, and the hidden file's name is longer."""
 
 _ABANDONED_AFTER_S = 3600.0
