@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import without_password
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.cli.comparing import showing
-from harness.cli.conducting import apart, dumps, tell, time_limit_option, with_waivers
+from harness.cli.concluding import Known, conclude
+from harness.cli.conducting import apart, dumps, time_limit_option
 from harness.cli.forms import Forms, form_options
-from harness.cli.history import with_past
 from harness.cli.interruption import termination_as_interrupt
 from harness.cli.options import (
     Debugging,
     debug_option,
+    device_option,
     fraction,
     known_history_option,
     pass_debugging,
     reports_option,
+    seconds_option,
+    seed_option,
     waivers_option,
 )
-from harness.cli.output import keeping
 from harness.devices.registry import DEVICE_NAMES
 from harness.model.outcome import Outcome
 from harness.model.verdict import Run
 from harness.model.waiver import Waiver
-from harness.report.ci import publish
-from harness.report.files import HTML_FILE, check_writable, write_report
-from harness.report.selfcheck_file import with_self_checks
-from harness.report.text import print_summary
+from harness.report.files import check_writable
 from harness.report.view.mark import Mark
 from harness.session.against import (
     PEER,
@@ -62,20 +59,13 @@ averages out; eight processes bring that to a third. Each costs a start of 0.3 s
     metavar="GITREF",
     help=f"Commit, tag or branch; `{PEER}` for each case's own frozen copy.",
 )
-@click.option(
-    "--device",
-    "-d",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help=f"Where it is timed: {', '.join(name for name in DEVICE_NAMES if name != 'simulated')}. "
-    "auto: the GPU when there is one, else cpu.",
+@device_option(
+    f"Where it is timed: {', '.join(name for name in DEVICE_NAMES if name != 'simulated')}. "
+    "auto: the GPU when there is one, else cpu."
 )
-@click.option(
-    "--seconds",
-    default=4.0,
-    show_default=True,
-    type=click.FloatRange(0.1, 3600),
+@seconds_option(
+    4.0,
+    least=0.1,
     help="Time for timing each case, both sides together; less where that is precise.",
 )
 @click.option(
@@ -127,13 +117,7 @@ averages out; eight processes bring that to a third. Each costs a start of 0.3 s
     help=f"Silence after which a side counts as hung; with `{PEER}` there is --time-limit.",
 )
 @time_limit_option
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Seed of inputs, order and layout.",
-)
+@seed_option("Seed of inputs, order and layout.")
 @known_history_option
 @waivers_option
 @reports_option
@@ -165,9 +149,9 @@ def compare_command(
 ) -> int:
     """Time the working tree beside a git ref, pair by pair, and say where it is slower.
 
-    The ref is checked out in a temporary worktree. Both versions are loaded into one process, several times over,
-    and take turns on the same inputs; compiled code gets a process per version. A case fails when the whole interval of its slowdown is beyond the margin, and passes as unchanged only when a
-    slowdown worth finding would have been found.
+    The ref is checked out in a temporary worktree. Both versions are loaded into one process, several times over, and
+    take turns on the same inputs; compiled code gets a process per version. A case fails when the whole interval of its
+    slowdown is beyond the margin, and passes as unchanged only when a slowdown worth finding would have been found.
     """
     if find is not None and find <= margin:
         raise click.BadParameter(
@@ -195,22 +179,15 @@ def compare_command(
     with showing(threads=threads) as display, termination_as_interrupt():
         hooks = Hooks(tick=display.tick, stage=display.stage, dump=dumps(wanted=debugging.wanted))
         run = compare(request, progress=display.progress, hooks=hooks)
-    console = forms.console
-    covered = with_waivers(run, waivers, asked=workloads)
-    tidying = covered.notes[len(run.notes) :]
-    run = with_self_checks(with_past(covered, history), reports)
-
-    def show() -> None:
-        _print(run, console, quiet=quiet)
-        if quiet:
-            tell(tidying, console)  # a waiver that can go is left in for good where nobody is told
-        publish(run, os.environ, forms.stream)
-
-    with keeping(run.outcome, show=show):
-        written = write_report(run, reports)
-        forms.write(run)
-    console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
-    return int(run.exit_code)
+    return conclude(
+        run,
+        Known(waivers=waivers, history=history),
+        asked=workloads,
+        reports=reports,
+        forms=forms,
+        quiet=quiet,
+        more=_figures_of_what_passed(run),
+    )
 
 
 def _refuse_the_other_limit(context: click.Context, ref: str) -> None:
@@ -223,14 +200,11 @@ def _refuse_the_other_limit(context: click.Context, ref: str) -> None:
         )
 
 
-def _print(run: Run, console: Console, *, quiet: bool) -> None:
-    """The summary of any run, and the figures of what passed, which that leaves to the report."""
-    print_summary(run, console, quiet=quiet)
-    passed = [
+def _figures_of_what_passed(run: Run) -> list[str]:
+    """The summary of a run leaves them to the report; here they are the answer."""
+    return [
         f"  {Mark.of(result.outcome).sign} {verdict.key}  {result.summary}"
         for verdict in run.verdicts
         for result in verdict.checks
         if result.check == THROUGHPUT_CHECK and result.outcome is Outcome.PASSED
     ]
-    for line in ["", *passed] if passed and not quiet else []:
-        console.print(line, markup=False, soft_wrap=True)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import faulthandler
 import math
 import traceback
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable
 
 import click
 from rich.console import Console
 
-from harness.checks.waivers import apply_waivers
 from harness.cli.interruption import termination_as_interrupt
 from harness.cli.progress import shown
 from harness.devices.registry import choose_devices
 from harness.model.verdict import Run
-from harness.model.waiver import Waiver
-from harness.report.wording import visible
 from harness.session.catalogue import select
 from harness.session.conduct import Request, conduct
 from harness.session.isolation import SUPPORTED, Errand, Hooks, conduct_apart
 
-__all__ = ["apart", "dumps", "run_of", "tell", "time_limit_option", "with_waivers"]
+__all__ = ["apart", "dumps", "run_of", "time_limit_option"]
 
 _TIME_LIMIT_S = 300.0
 """A hundred times the longest built-in case, and what a CI job can wait for."""
@@ -73,18 +69,6 @@ def run_of(errand: Errand, console: Console) -> Run:
     """
     forks = apart(errand.time_limit_s)
     return _apart(errand, console) if forks else _here(errand, console)
-
-
-def with_waivers(run: Run, waivers: Sequence[Waiver], *, asked: Sequence[str]) -> Run:
-    """The run with its waivers applied, as of the day it was made; ``asked`` is what was named on the command line."""
-    whole = not any("/" in name for name in asked)
-    return apply_waivers(run, waivers, datetime.fromisoformat(run.created).date(), whole=whole)
-
-
-def tell(notes: Sequence[str], console: Console) -> None:
-    """Print notes where the summary leaves them out."""
-    for note in notes:
-        console.print(f"note  {visible(note)}", markup=False, soft_wrap=True)
 
 
 def _apart(errand: Errand, console: Console) -> Run:

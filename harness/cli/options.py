@@ -19,13 +19,14 @@ from harness.baseline.stores.opening import FORMS, open_store
 from harness.model.outcome import Outcome
 from harness.model.training import Training
 from harness.model.waiver import Waiver
-from harness.session.training import read_record
+from harness.session.training import read_records
 from harness.session.waiver_file import read_waivers, today
 from harness.units import percent_text
 
 __all__ = [
     "Debugging",
     "debug_option",
+    "device_option",
     "fraction",
     "history_option",
     "known_history_option",
@@ -33,10 +34,16 @@ __all__ = [
     "pass_debugging",
     "policy_options",
     "reports_option",
+    "seconds_option",
+    "seed_option",
     "store_option",
     "training_option",
     "waivers_option",
 ]
+
+
+Option = Callable[[Callable[..., int]], Callable[..., int]]
+"""What adds an option to a command."""
 
 
 @dataclass(slots=True)
@@ -71,6 +78,29 @@ reports_option = click.option(
     show_default=True,
     help="Folder of reports; each run gets a folder of its own in it.",
 )
+
+
+def device_option(help: str) -> Option:
+    """``--device`` and ``-d``; ``help`` says what happens there, and lists the names."""
+    return click.option(
+        "--device", "-d", default="auto", show_default=True, metavar="NAME", help=help
+    )
+
+
+def seconds_option(default: float, *, least: float, help: str) -> Option:
+    """``--seconds``: from ``least`` to an hour."""
+    return click.option(
+        "--seconds",
+        default=default,
+        show_default=True,
+        type=click.FloatRange(least, 3600),
+        help=help,
+    )
+
+
+def seed_option(help: str) -> Option:
+    """``--seed``; ``help`` says of what."""
+    return click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help=help)
 
 
 def _opened(context: click.Context, parameter: click.Parameter, where: str | None) -> Store | None:
@@ -131,7 +161,7 @@ waivers_option = click.option(
 def _recorded(
     context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]
 ) -> tuple[Training, ...]:
-    return tuple(map(read_record, files))
+    return read_records(files)
 
 
 training_option = click.option(
@@ -163,9 +193,7 @@ _OUTCOMES = {
 """What an option may let a case count as, from the exit status 0 up to 1."""
 
 
-def _outcome_option(
-    name: str, what: str, default: str | None, *, without: str = ""
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def _outcome_option(name: str, what: str, default: str | None, *, without: str = "") -> Option:
     values = [value for value in _OUTCOMES if value != without]
 
     def chosen(
@@ -215,9 +243,10 @@ def policy_options(command: Callable[..., int]) -> Callable[..., int]:
         policy = Policy(**{name: options.pop(name) for name in names})
         return command(*arguments, policy=policy, **options)
 
+    wrapped: Callable[..., int] = judged
     for option in reversed(_POLICY_OPTIONS):
-        judged = option(judged)
-    return judged
+        wrapped = option(wrapped)
+    return wrapped
 
 
 no_baseline_option = _outcome_option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from dataclasses import replace
@@ -14,30 +13,29 @@ from harness.baseline.diff import Policy
 from harness.baseline.diff import no_baseline as unknown_baseline
 from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import without_password
-from harness.cli.conducting import run_of, tell, time_limit_option, with_waivers
+from harness.cli.concluding import Known, conclude
+from harness.cli.conducting import run_of, time_limit_option
 from harness.cli.forms import Forms, form_options
-from harness.cli.history import add_run, with_past
 from harness.cli.options import (
     Debugging,
     debug_option,
+    device_option,
     history_option,
     no_baseline_option,
     pass_debugging,
     policy_options,
     reports_option,
+    seconds_option,
+    seed_option,
     store_option,
     training_option,
     waivers_option,
 )
-from harness.cli.output import keeping
 from harness.devices.registry import DEVICE_NAMES
 from harness.model.outcome import Outcome
 from harness.model.training import Training
 from harness.model.waiver import Waiver
-from harness.report.ci import publish
-from harness.report.files import HTML_FILE, JSON_FILE, check_writable, write_report
-from harness.report.selfcheck_file import with_self_checks
-from harness.report.text import print_summary
+from harness.report.files import check_writable
 from harness.session.isolation import Errand
 from harness.session.record import Terms
 from harness.session.verify import Settings
@@ -47,18 +45,11 @@ __all__ = ["run_command"]
 
 @click.command("run")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
-@click.option(
-    "--device",
-    "-d",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help=f"Where arrays live: {', '.join(DEVICE_NAMES)}. auto: the GPU when there is one, else "
-    "traffic on simulated and timing on cpu.",
+@device_option(
+    f"Where arrays live: {', '.join(DEVICE_NAMES)}. auto: the GPU when there is one, else "
+    "traffic on simulated and timing on cpu."
 )
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of all inputs."
-)
+@seed_option("Seed of all inputs.")
 @click.option(
     "--repeats",
     default=5,
@@ -66,13 +57,7 @@ __all__ = ["run_command"]
     type=click.IntRange(2, 1000),
     help="Watched runs per case, which must all show the same counts.",
 )
-@click.option(
-    "--seconds",
-    default=0.8,
-    show_default=True,
-    type=click.FloatRange(0.05, 3600),
-    help="Time for benchmarking each case.",
-)
+@seconds_option(0.8, least=0.05, help="Time for benchmarking each case.")
 @time_limit_option
 @click.option("--no-benchmark", is_flag=True, help="Verify only, time nothing.")
 @click.option(
@@ -116,9 +101,8 @@ def run_command(
     """Verify workloads, time them, and write a report.
 
     WORKLOAD is a built-in name (see `harness workloads`), NAME/CASE with * and ?, or your own as
-    package.module:ATTRIBUTE. Without any, every built-in workload runs.
+    package.module:ATTRIBUTE. Without any, softmax_cross_entropy and mlp run.
     """
-    console = forms.console
     check_writable(reports)
     baseline = None
     if baseline_name is not None and (no_baseline is None or baseline_name in store.names()):
@@ -138,25 +122,17 @@ def run_command(
         time_limit_s=time_limit_s,
         tracebacks=debugging.wanted,
     )
-    run = run_of(errand, console)
+    run = run_of(errand, forms.console)
     if baseline_name is not None and baseline is None and no_baseline is not None:
         unheld = unknown_baseline(baseline_name, store.where, outcome=no_baseline)
         run = replace(run, checks=(*run.checks, unheld))
-    covered = with_waivers(run, waivers, asked=workloads)
-    tidying = covered.notes[len(run.notes) :]
-    run = with_past(covered, history, baseline)
-    run = replace(with_self_checks(run, reports), training=training)
-
-    def show() -> None:
-        print_summary(run, console, quiet=quiet)
-        if quiet:
-            tell(tidying, console)  # a waiver that can go is left in for good where nobody is told
-        publish(run, os.environ, forms.stream)
-
-    with keeping(run.outcome, show=show):
-        written = write_report(run, reports)
-        forms.write(run)
-        if history is not None:
-            add_run(run, written / JSON_FILE, history)
-    console.print(f"report  {written / HTML_FILE}", markup=False, soft_wrap=True)
-    return int(run.exit_code)
+    known = Known(waivers=waivers, history=history, baseline=baseline)
+    return conclude(
+        replace(run, training=training),
+        known,
+        asked=workloads,
+        reports=reports,
+        forms=forms,
+        quiet=quiet,
+        adds=True,
+    )

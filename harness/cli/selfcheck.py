@@ -16,9 +16,12 @@ from harness.cli.interruption import termination_as_interrupt
 from harness.cli.options import (
     Debugging,
     debug_option,
+    device_option,
     fraction,
     pass_debugging,
     reports_option,
+    seconds_option,
+    seed_option,
 )
 from harness.cli.output import keeping
 from harness.cli.progress import Lines, span
@@ -40,21 +43,8 @@ _FEWEST_DECISIONS = 5
 
 @click.command("selfcheck")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
-@click.option(
-    "--device",
-    "-d",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help=f"Where it is timed: {', '.join(DEVICE_NAMES)}.",
-)
-@click.option(
-    "--seconds",
-    default=4.0,
-    show_default=True,
-    type=click.FloatRange(0.05, 3600),
-    help="Time of one decision, as a gate would take.",
-)
+@device_option(f"Where it is timed: {', '.join(DEVICE_NAMES)}.")
+@seconds_option(4.0, least=0.05, help="Time of one decision, as a gate would take.")
 @click.option(
     "--decisions",
     default=20,
@@ -86,9 +76,7 @@ _FEWEST_DECISIONS = 5
     show_default=True,
     help="How sure the decisions are.",
 )
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of inputs and order."
-)
+@seed_option("Seed of inputs and order.")
 @time_limit_option
 @reports_option
 @debug_option

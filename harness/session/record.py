@@ -18,7 +18,7 @@ from harness.model.measurement import CopyBandwidth
 from harness.model.outcome import Outcome
 from harness.model.verdict import INTERRUPTED, CheckResult, Run, Verdict
 from harness.session.bandwidth import canary, soft_fact, with_rates
-from harness.session.verify import FIRST_CALL
+from harness.session.traffic import FIRST_CALL
 from harness.units import count_text
 
 __all__ = ["Listener", "Plan", "PlannedWorkload", "Progress", "Record", "Terms"]

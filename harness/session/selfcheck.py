@@ -16,7 +16,7 @@ from harness.environment.pynvml import gpu_facts
 from harness.errors import UnavailableError, WorkloadError
 from harness.model.selfcheck import SelfCheck, SelfCheckRun
 from harness.model.workload import Case
-from harness.session.catalogue import BUILT_IN, Selection
+from harness.session.catalogue import UNASKED, Selection
 from harness.session.declared import Declared, declared_by
 from harness.session.foreign import foreign
 from harness.session.isolation import (
@@ -99,7 +99,7 @@ def self_check_apart(
         time_limit_s=time_limit_s, benchmark_s=StoppingRule().patience * plan.seconds
     )
     account = Account(plan, limits, announce, progress)
-    asked = tuple(names) or tuple(BUILT_IN)
+    asked = tuple(names) or UNASKED
 
     def work(leftover: Leftover) -> Work:
         def check(teller: Teller) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,14 @@ from harness.model.training import Training
 from harness.model.workload import Case
 from harness.session.foreign import foreign
 
-__all__ = ["RECORD_FORMAT", "read_record", "training_of", "training_offered"]
+__all__ = [
+    "RECORD_FORMAT",
+    "offers_training",
+    "read_record",
+    "read_records",
+    "training_of",
+    "training_offered",
+]
 
 RECORD_FORMAT = "ondevice-harness training record"
 """Marks a file as one of ours."""
@@ -26,17 +33,40 @@ _LARGEST_FILE_BYTES = 16 * 2**20
 """A hundred thousand points of a curve with its band are 8 MB."""
 
 
+def offers_training(case: Case) -> bool:
+    """Whether it has ``training(inputs)``."""
+    return _offer(case) is not None
+
+
 def training_offered(case: Case, inputs: Mapping[str, Any]) -> Training | None:
-    """What ``case.training(inputs)`` gives on host arrays of its own; ``None`` for a case without it.
+    """What ``case.training(inputs)`` gives on host arrays of its own; ``None`` for a case that offers none.
 
     Raises ``WorkloadError`` with one line where it raises, or gives what is no training.
     """
-    offer = getattr(case, "training", None)
-    if not callable(offer):
+    offer = _offer(case)
+    if offer is None:
         return None
     with foreign(f"{case.name}: training()"):
         plain = offer({name: array.copy() for name, array in inputs.items()})
     return training_of(plain, where=f"{case.name}: training()", error=WorkloadError)
+
+
+def _offer(case: Case) -> Callable[..., object] | None:
+    offer = getattr(case, "training", None)
+    return offer if callable(offer) else None
+
+
+def read_records(paths: Sequence[Path]) -> tuple[Training, ...]:
+    """The trainings in the files that programs' ``--record`` wrote; ``UsageError`` where two are the same."""
+    read: dict[Path, Training] = {}
+    for path in paths:
+        training = read_record(path)
+        for earlier, its in read.items():
+            if training == its:
+                same = "is given twice" if path == earlier else f"holds the same as {earlier}"
+                raise UsageError(f"{path}: {same}; give each training record once")
+        read[path] = training
+    return tuple(read.values())
 
 
 def read_record(path: Path) -> Training:
@@ -53,6 +83,8 @@ def read_record(path: Path) -> Training:
         raise FileFormatError(
             f"{path}: is larger than any training record; name one --record wrote"
         )
+    if not data.strip():
+        raise FileFormatError(f"{path}: is empty; name a file that --record wrote")
     try:
         plain = json.loads(data)
     except (ValueError, RecursionError):
@@ -76,7 +108,7 @@ def training_of(
     """``plain`` as a ``Training``, its fields those of ``harness/model/training.py``.
 
     Raises ``error`` with one line that says where and what: a field that is unknown, missing or of the wrong kind, a
-    number that is not finite, a band that is upside down, a program or a curve without a name.
+    number that is not finite, a band that is upside down, a program or a curve without a name, nothing to show.
     """
     try:
         training = msgspec.convert(plain, Training)
@@ -107,6 +139,8 @@ def _unknown(plain: object, known: object, path: str) -> str:
 def _unsound(training: Training) -> str:
     if not training.program or not training.data:
         return "program and data must be named"
+    if not training.curves and not training.timings:
+        return "holds neither curves nor timings, so there is nothing to show"
     for curve in training.curves:
         band = curve.band.points if curve.band is not None else ()
         if not curve.name or not curve.points:
@@ -118,6 +152,8 @@ def _unsound(training: Training) -> str:
         if any(low > high for _, low, high in band):
             return f"the band of curve {curve.name!r} has its lowest above its highest"
     for timing in training.timings:
+        if not timing.label or not timing.stages:
+            return "a timing needs a label and stages"
         numbers = [timing.per_second, *(stage.seconds for stage in timing.stages)]
         numbers += [s.published_s for s in timing.stages if s.published_s is not None]
         if not all(math.isfinite(number) for number in numbers):

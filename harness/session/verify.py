@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness.checks.traffic import check_traffic
 from harness.devices.base import Device
 from harness.devices.cuda_faults import DeviceFaultError
 from harness.devices.registry import Devices
 from harness.errors import UnavailableError, WorkloadError
-from harness.model.budget import Budget
 from harness.model.error_map import ErrorMap
 from harness.model.outcome import Outcome
 from harness.model.training import Training
@@ -39,13 +37,11 @@ from harness.session.observe import (
     traffic_record,
 )
 from harness.session.timing import Timing, time_case
-from harness.session.training import training_offered
+from harness.session.traffic import judge_traffic, with_second_view
+from harness.session.training import offers_training, training_offered
 from harness.session.witness import check_witness
 
-__all__ = ["FIRST_CALL", "OnFault", "OnPart", "OnStage", "Settings", "faulty", "verify_case"]
-
-FIRST_CALL = "first call"
-"""How a detail begins that tells of a cold call over its budget: no failure, but worth a word."""
+__all__ = ["OnFault", "OnPart", "OnStage", "Settings", "faulty", "verify_case"]
 
 OnFault = Callable[[Exception], None]
 """Told the exception behind a failed ``run`` check, with its cause attached."""
@@ -97,8 +93,9 @@ def verify_case(
         subject = _subject(selection, case, findings.declared, settings)
         on_part(findings.verdict(selection, case, devices))
         _watch(findings, subject, devices.traffic)
-        on_stage("training")
-        findings.training = training_offered(case, subject.inputs)
+        if offers_training(case):
+            on_stage("training")
+            findings.training = training_offered(case, subject.inputs)
         if devices.timing is not None:
             on_part(findings.verdict(selection, case, devices))
             _time(findings, subject, devices)
@@ -184,11 +181,11 @@ def _watch(findings: _Findings, subject: _Subject, device: Device) -> None:
     findings.checks.extend([control] if control is not None else [])
     findings.stage("watching")
     seen = observe(case, inputs, device, repeats=subject.settings.repeats)
-    traffic = _traffic(seen, declared.budget, control, device)
+    traffic = judge_traffic(seen, declared.budget, control, device)
     second = check_witness(
         case, declared.budget, inputs, device, probe_passed=traffic.outcome is Outcome.PASSED
     )
-    findings.checks.extend(_with_second_view(traffic, second))
+    findings.checks.extend(with_second_view(traffic, second))
     findings.traffic = traffic_record(declared.name, device, seen, declared.budget)
     findings.checks.append(check_placement(seen, device))
     _judge(findings, subject, seen, device)
@@ -216,16 +213,6 @@ def _judge(findings: _Findings, subject: _Subject, seen: Observation, device: De
     findings.checks.append(check_inputs(seen, subject.inputs, device))
 
 
-def _with_second_view(traffic: CheckResult, second: CheckResult | None) -> list[CheckResult]:
-    """A view that had nothing to say is a detail of the first; it neither adds to the verdict nor takes from it."""
-    if second is None:
-        return [traffic]
-    if second.outcome is Outcome.SKIPPED:
-        detail = f"no second witness: {second.summary}"
-        return [replace(traffic, details=(*traffic.details, detail))]
-    return [traffic, second]
-
-
 def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
     """Values where the clock is, if that is elsewhere, and how long a call takes there."""
     case, declared, device = subject.case, subject.declared, devices.timing
@@ -246,46 +233,6 @@ def _time(findings: _Findings, subject: _Subject, devices: Devices) -> None:
             seed=subject.settings.seed,
         )
         findings.checks.extend(findings.timing.conditions)
-
-
-_STEPS = {
-    "nothing ran on the device": "run the op under test inside that region, on the arrays it is given",
-    "region ": "enter it in run(): with region(NAME): around the op under test",
-    "the budget has no limit": "give the budget a limit, such as no copy to the host",
-    "counts differ": "let every call with the same inputs do the same",
-}
-"""What the code under test is the cause of, by how it begins; the machine, and so `harness doctor`, is not."""
-
-
-def _traffic(
-    seen: Observation, budget: Budget, control: CheckResult | None, device: Device
-) -> CheckResult:
-    result = _judged_traffic(seen, budget, control, device)
-    if result.outcome is not Outcome.INCONCLUSIVE:
-        return result
-    steps = [step for start, step in _STEPS.items() if result.summary.startswith(start)]
-    return replace(result, next_step=steps[0]) if steps else result
-
-
-def _judged_traffic(
-    seen: Observation, budget: Budget, control: CheckResult | None, device: Device
-) -> CheckResult:
-    result = check_traffic(seen.warm, budget, control=control)
-    if device.probe is None or seen.cold is None:
-        return replace(
-            result,
-            summary=f"{device.name} has no host/device boundary, so nothing can be said about traffic",
-            evidence=f"no probe on {device.name}",
-            next_step="use --device auto, which watches traffic on a simulated device and times on the CPU",
-        )
-    if result.outcome is Outcome.PASSED and seen.cold.doubts:
-        # What was asked once, such as hasattr(xp, ...), may be remembered and decide every later call.
-        doubtful = [replace(trace, doubts=seen.cold.doubts) for trace in seen.warm]
-        result = check_traffic(doubtful, budget, control=control)
-    first = check_traffic([seen.cold], budget, control=control)
-    if not first.violations or first.summary == result.summary:  # the warm calls say as much
-        return result
-    return replace(result, details=(*result.details, f"{FIRST_CALL}: {first.summary}"))
 
 
 def _inputs(case: Case, seed: int) -> HostArrays:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,22 +12,18 @@ import msgspec
 
 from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.benchmark.stopping import StoppingRule
-from harness.devices.base import Device
-from harness.devices.registry import choose_devices
 from harness.environment import fingerprint
 from harness.environment.pynvml import gpu_facts
-from harness.errors import UnavailableError, UsageError, WorkloadError
 from harness.model.environment import Environment
 from harness.model.measurement import Sample
 from harness.model.outcome import Outcome
 from harness.model.verdict import CheckResult, Run, Verdict
-from harness.session.against.content import made_inputs
+from harness.session.against.beside_peer import host_device, take
 from harness.session.against.ending import interrupted, record_of_run
 from harness.session.against.judgement import judge
-from harness.session.against.subjects import Candidate, Record, Subject, broken, chosen
+from harness.session.against.subjects import Record, Subject, chosen
 from harness.session.against.tour import Progress, Request, Step
-from harness.session.catalogue import BUILT_IN
-from harness.session.foreign import CannotTellError
+from harness.session.catalogue import UNASKED
 from harness.session.isolation import (
     SUPPORTED,
     Begun,
@@ -48,9 +44,6 @@ from harness.session.isolation import (
     selected,
     unrun,
 )
-from harness.session.numbers import check_inputs, check_values, expected_outputs
-from harness.session.observe import observe
-from harness.session.timing import time_case
 from harness.units import count_text
 
 __all__ = ["PEER", "compare_with_peer"]
@@ -79,7 +72,7 @@ def compare_with_peer(request: Request, *, progress: Progress, hooks: Hooks | No
     )
     account = _Account(request, limits, progress)
     order = Order(
-        names=request.names or tuple(BUILT_IN),
+        names=request.names or UNASKED,
         limits=limits,
         work=lambda leftover: _comparison(request, leftover),
     )
@@ -148,10 +141,10 @@ def _comparison(request: Request, leftover: Leftover) -> Work:
     """The work of the other process: list the cases, and take one after the other."""
 
     def work(teller: Teller) -> None:
-        names = request.names or tuple(BUILT_IN)
+        names = request.names or UNASKED
         found = chosen(selected(names, leftover.unusable, teller.about), teller.about)
         teller.doing(f"preparing device {request.device}")
-        device, notes = _host_device(request.device)
+        device, notes = host_device(request.device)
         listed = _Listed(
             subjects=tuple(each.subject for each in found.candidates),
             verdicts=found.verdicts,
@@ -165,7 +158,7 @@ def _comparison(request: Request, leftover: Leftover) -> Work:
             if key not in leftover.done:
                 teller.begun(key)
                 record = Record(candidate.subject)
-                _take(candidate, record, device, request, teller.stage)
+                take(candidate, record, device, request, teller.stage)
                 taken = _Taken(
                     key=key,
                     samples=tuple(record.samples),
@@ -252,61 +245,6 @@ class _Account:
         done, cases = len(self.records), len(self._subjects)
         left_s = (cases - done) * self._request.seconds
         return Step(case=key, number=done + 1, cases=cases, process=None, left_s=left_s)
-
-
-def _host_device(name: str) -> tuple[Device, tuple[str, ...]]:
-    devices = choose_devices(name)
-    device = devices.timing
-    if device is None or not device.is_host:
-        where = name if device is None else device.name
-        raise UsageError(
-            f"a frozen peer is host code and is not timed beside a case on {where}; "
-            "compare it with --device cpu, or with a git ref"
-        )
-    return device, devices.notes
-
-
-def _take(
-    candidate: Candidate,
-    record: Record,
-    device: Device,
-    request: Request,
-    stage: Callable[[str], None],
-) -> None:
-    """Values once, then both in the same rounds; what cannot be done is the record's end."""
-    case, declared, seed = candidate.case, candidate.declared, request.criteria.seed
-    given = candidate.subject.given
-    if declared.peer is None:
-        record.ended = _without_peer(record.subject.key)
-        return
-    try:
-        stage("checking values")
-        inputs = made_inputs(case, seed)
-        expected = expected_outputs(case, inputs)
-        seen = observe(case, inputs, device, repeats=1)
-        record.checks.append(check_values(declared, seen, expected, device=device))
-        record.checks.append(check_inputs(seen, inputs, device))
-        stage("timing")
-        timing = time_case(
-            case, declared, inputs, expected, device, seconds=request.seconds, seed=seed
-        )
-    except (CannotTellError, MemoryError, UnavailableError) as error:
-        record.ended = broken(error, Outcome.INCONCLUSIVE, given=given)
-    except WorkloadError as error:
-        record.ended = broken(error, Outcome.FAILED, given=given)
-    else:
-        record.checks.extend(timing.conditions)
-        record.samples.append(timing.sample)
-
-
-def _without_peer(key: str) -> CheckResult:
-    return CheckResult(
-        check=THROUGHPUT_CHECK,
-        outcome=Outcome.INCONCLUSIVE,
-        summary=f"{key} has no frozen peer to be compared with",
-        evidence="its attribute `peer`",
-        next_step="give the case peer(inputs, region), a frozen copy of the op on host arrays, or compare with a git ref",
-    )
 
 
 def _nothing(verdicts: list[Verdict]) -> CheckResult:

@@ -11,7 +11,7 @@ from harness.model.verdict import Verdict
 from harness.session.against.roots import Imported, imported
 from harness.session.against.subjects import Record, Subject, chosen
 from harness.session.against.tour import Request
-from harness.session.catalogue import BUILT_IN
+from harness.session.catalogue import UNASKED
 from harness.session.isolation import (
     SUPPORTED,
     Ending,
@@ -55,7 +55,7 @@ def listed(request: Request, hooks: Hooks) -> Listing:
     as ``carry_out`` does.
     """
     limits = TimeLimit(time_limit_s=request.patience_s, preparation_s=request.patience_s)
-    names = request.names or tuple(BUILT_IN)
+    names = request.names or UNASKED
     order = Order(names=names, limits=limits, work=lambda leftover: _listing(names, leftover))
     account = _Account(limits)
     finished = carry_out(order, account, hooks) if SUPPORTED else carry_out_here(order, account)

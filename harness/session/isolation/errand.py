@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from harness.benchmark.stopping import StoppingRule
-from harness.session.catalogue import BUILT_IN
+from harness.session.catalogue import UNASKED
 from harness.session.record import Terms
 from harness.session.verify import Settings
 
@@ -68,8 +68,8 @@ class Errand:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The workloads asked for; without any, all that are built in."""
-        return self.workloads or tuple(BUILT_IN)
+        """The workloads asked for; without any, those taken unasked."""
+        return self.workloads or UNASKED
 
     @property
     def benchmark_s(self) -> float:

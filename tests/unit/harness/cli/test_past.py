@@ -13,7 +13,7 @@ from harness.baseline.promise import promised_by
 from harness.baseline.records import records_of
 from harness.baseline.stores.opening import open_store
 from harness.cli import main
-from harness.cli.conducting import with_waivers
+from harness.cli.concluding import with_waivers
 from harness.cli.history import with_past
 from harness.errors import UnavailableError
 from harness.model.outcome import Outcome

@@ -6,6 +6,7 @@ from toy_workload import Toy, ToyCase
 
 from harness.errors import UsageError
 from harness.session import BUILT_IN, load_workload, select
+from harness.session.catalogue import UNASKED
 
 
 class Two(Toy):
@@ -22,10 +23,22 @@ def module(monkeypatch):
     return made
 
 
-def test_no_name_means_every_built_in_workload_whole():
+def test_no_name_means_the_quick_ones_whole():
     selections = select(())
-    assert [selection.name for selection in selections] == list(BUILT_IN)
+    assert [selection.name for selection in selections] == list(UNASKED)
     assert all(selection.whole and selection.cases for selection in selections)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_workload_is_found_by_its_name_and_lists_its_cases(name):
+    (selection,) = select([name])
+    assert selection.name == name
+    assert selection.cases
+    assert not selection.fault
+
+
+def test_what_runs_unasked_is_built_in():
+    assert set(UNASKED) < set(BUILT_IN)
 
 
 def test_a_pattern_selects_cases():
@@ -51,7 +64,7 @@ def test_a_workload_named_twice_is_run_once_with_the_cases_of_both(module):
         ("", "'' names no workload"),
         ("./perf.py", "a file is named by its module, such as package.module:WORKLOAD"),
         ("tests/perf.py", "a file is named by its module"),
-        ("zzz", "built in: softmax_cross_entropy, mlp"),
+        ("zzz", "built in: softmax_cross_entropy, mlp, mnist_cnn, resnet50"),
         ("mlp/float1*", "matches no case of 'mlp'; it has float32, float64"),
         ("some_workloads:ONE", "has no attribute 'ONE'; it has TWO"),
         ("no_such_package.x:W", "no module named 'no_such_package'"),

@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 from harness.errors import FileFormatError, UsageError, WorkloadError
-from harness.session.training import RECORD_FORMAT, read_record, training_of, training_offered
+from harness.session.training import (
+    RECORD_FORMAT,
+    read_record,
+    read_records,
+    training_of,
+    training_offered,
+)
 
 PLAIN: dict[str, Any] = {
     "program": "mlp",
@@ -70,6 +76,7 @@ SPOILT = {
     ),
     "timing 'loop' counts below 0": changed("timings", 0, "syncs", value=-1),
     "$.timings is wrong": changed("timings", value=7),
+    "a timing needs a label and stages": changed("timings", 0, "stages", value=[]),
 }
 
 
@@ -118,14 +125,36 @@ def test_a_record_is_read_and_any_other_file_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(marked))
     assert read_record(path) == training_of(PLAIN, where="here")
     for content, complaint in (
-        ("", "is no JSON"),
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ("{", "is no JSON"),
         ("[]", "is no training record"),
         (json.dumps(PLAIN), "is no training record"),
         (json.dumps({**marked, "schema_version": 2}), "schema version 2"),
         (json.dumps({**marked, "data": 3}), r"\$.data is wrong"),
+        (json.dumps({**marked, "curves": [], "timings": []}), "neither curves nor timings"),
     ):
         path.write_text(content)
         with pytest.raises(FileFormatError, match=complaint):
             read_record(path)
     with pytest.raises(UsageError, match="cannot be read"):
         read_record(tmp_path / "absent")
+
+
+def test_records_are_read_in_their_order_and_each_is_wanted_once(tmp_path: Path) -> None:
+    one, other, copied = (tmp_path / name for name in ("one.json", "other.json", "copy.json"))
+    marked = {"format": RECORD_FORMAT, "schema_version": 1, **PLAIN}
+    for path, program in ((one, "mlp"), (other, "mnist_cnn"), (copied, "mlp")):
+        path.write_text(json.dumps({**marked, "program": program}))
+    assert [each.program for each in read_records((other, one))] == ["mnist_cnn", "mlp"]
+    assert read_records(()) == ()
+    for paths, complaint in (
+        ((one, other, one), f"{one}: is given twice; give each training record once"),
+        (
+            (one, other, copied),
+            f"{copied}: holds the same as {one}; give each training record once",
+        ),
+    ):
+        with pytest.raises(UsageError) as caught:
+            read_records(paths)
+        assert str(caught.value) == complaint
