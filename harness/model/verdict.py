@@ -137,10 +137,11 @@ class Run:
 
     ``checks`` belong to the run and not to a case: the comparison with a baseline that lacks a case, for
     one. ``baseline`` is the stored baseline it was held against, or in words what it was ``paired_with`` in a
-    comparison: there the peer of every sample is that, and no frozen copy. ``notes`` are facts a reader should know that are no findings. ``copy_bandwidth`` was measured around the
-    timing, ``matmul_rate`` beside it, ``self_checks`` are those stored for this machine. ``baseline_environment`` is where
-    the baseline was saved, ``history`` what a store knew of the cases before, ``training`` what programs
-    recorded that were run by themselves.
+    comparison: there the peer of every sample is that, and no frozen copy. ``notes`` are facts a reader should know
+    that are no findings. ``copy_bandwidth`` was measured around the timing, ``matmul_rate`` beside it, ``self_checks``
+    are those stored for this machine. ``baseline_environment`` is where the baseline was saved, ``history`` what a store
+    knew of the cases before, ``training`` what programs recorded that were run by themselves. ``ended_with`` is the exit
+    status of a command that decides on it by more than what is in here, as pytest does.
     """
 
     run_id: str
@@ -161,6 +162,7 @@ class Run:
     baseline_environment: Environment | None = None
     history: tuple[CaseHistory, ...] = ()
     training: tuple[Training, ...] = ()
+    ended_with: int | None = None
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -171,7 +173,12 @@ class Run:
 
     @property
     def exit_code(self) -> ExitCode:
-        """The exit status of the command that made this run."""
+        """The exit status of a harness command for what is in this run."""
         if any(result.check == INTERRUPTED for result in self.checks):
             return ExitCode.INTERRUPTED
         return self.outcome.exit_code
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of the command that made this run."""
+        return int(self.exit_code) if self.ended_with is None else self.ended_with

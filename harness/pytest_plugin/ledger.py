@@ -86,8 +86,9 @@ class Ledger:
         checks: Sequence[CheckResult] = (),
         notes: Sequence[str] = (),
         baseline: str | None = None,
+        status: int | None = None,
     ) -> Run:
-        """Everything gathered, as the record that reports are made of."""
+        """Everything gathered, as the record that reports are made of; ``status`` is what pytest ends with."""
         import harness
         from harness.environment import fingerprint
         from harness.environment.pynvml import gpu_facts
@@ -112,6 +113,7 @@ class Ledger:
             checks=(*(_lost(text) for text in self._lost), *checks),
             baseline=baseline,
             notes=(*([once] if traced else []), *notes),
+            ended_with=status,
             duration_s=(now - self.started).total_seconds(),
         )
 

@@ -56,6 +56,7 @@ class Reporting:
         self._problems: list[str] = []
         self._remarks: tuple[str, ...] = ()
         self._run: Run | None = None
+        self._status: int | None = None
         self._nothing: tuple[CheckResult, ...] = ()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
@@ -89,6 +90,7 @@ class Reporting:
         if self._config.option.collectonly:
             return
         self._census.close(session, self._ledger.verdicts)
+        self._status = int(session.exitstatus)
         self._remarks = waiver_remarks(session, self._ledger.verdicts)
         if not (self._ledger.verdicts or self._census.checks):
             self._nothing = (self._census.nothing(session),)
@@ -141,6 +143,7 @@ class Reporting:
                 checks=(*self._census.checks, *self._nothing),
                 notes=(*self._census.notes, *self._remarks),
                 baseline=None if baseline is None else baseline.name,
+                status=self._status,
             )
         return self._run
 

@@ -53,7 +53,7 @@ def banner(run: Run, findings: tuple[Step, ...]) -> Banner:
     mark = Mark.of_run(run)
     return Banner(
         mark=mark,
-        exit_status=int(run.exit_code),
+        exit_status=run.exit_status,
         evidence=_evidence(run),
         reason=_reason(run, mark, findings),
         counts=_counts(run),
