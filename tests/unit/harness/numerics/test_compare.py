@@ -226,7 +226,7 @@ def test_the_sentence_of_a_mismatch_alone_names_no_worst_entry() -> None:
     assert text == "dx: 1 entry nan where a finite number was expected, first at [0]"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     arrays.arrays(np.float64, st.integers(1, 40), elements=st.floats(width=64)),
     arrays.arrays(np.float64, st.integers(1, 40), elements=st.floats(width=64)),

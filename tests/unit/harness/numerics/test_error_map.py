@@ -41,7 +41,7 @@ def quotient(got: float, expected: float) -> float:
     return abs(got - expected) / allowed if math.isfinite(expected) else INF
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_nothing_is_wrong_just_where_the_comparison_passes(data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from([np.float16, np.float32, np.float64, np.int32, np.bool_]))
@@ -63,7 +63,7 @@ def test_nothing_is_wrong_just_where_the_comparison_passes(data: st.DataObject) 
             assert found.worst == comparison.worst_ratio
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_a_block_holds_the_largest_quotient_of_its_entries(data: st.DataObject) -> None:
     shape = data.draw(arrays.array_shapes(min_dims=1, max_dims=3, max_side=70))

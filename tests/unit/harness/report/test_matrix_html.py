@@ -132,7 +132,7 @@ def structure(page: str) -> list[str]:
     return [tag for tag in re.findall(r"<(/?[a-z0-9]+)", page) if tag not in ("code", "/code")]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.one_of(
         st.text(min_size=1, max_size=20),
@@ -167,7 +167,7 @@ def test_the_same_in_markdown_is_a_table_of_runs_and_one_of_cases() -> None:
     assert text.index("### Cases") < text.index("### What to do next")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 6_000))
 def test_markdown_of_several_runs_never_exceeds_its_limit(most_bytes: int) -> None:
     text = matrix_markdown(a_fleet(2, 12), most_bytes=most_bytes)

@@ -68,7 +68,7 @@ def test_it_is_a_schema_of_its_own_dialect_and_says_what_each_object_is() -> Non
         assert definition.get("additionalProperties", False) is False
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(of_type(Run))
 def test_any_run_of_the_model_keeps_it_and_is_read_again(run: Run) -> None:
     data = encode_run(run)

@@ -50,7 +50,7 @@ def test_the_interval_covers_the_true_median_as_often_as_it_says(count: int) -> 
 
 
 @given(POSITIVE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_interval_holds_its_point_and_stays_within_the_sample(values: list[float]) -> None:
     found = median_interval(values)
     assert min(values) <= found.low <= found.value <= found.high <= max(values)
@@ -58,7 +58,7 @@ def test_an_interval_holds_its_point_and_stays_within_the_sample(values: list[fl
 
 
 @given(POSITIVE, st.floats(0.5, 2.0))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_scaling_the_times_scales_the_interval(values: list[float], factor: float) -> None:
     plain = median_interval(values)
     scaled = median_interval([factor * value for value in values])

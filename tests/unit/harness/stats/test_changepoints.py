@@ -86,7 +86,7 @@ def test_too_few_values_have_no_change(count: int) -> None:
 
 
 @given(st.lists(st.floats(0.5, 2.0), max_size=80), st.floats(0.1, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_scale_does_not_matter_and_levels_are_long_enough(
     values: list[float], scale: float
 ) -> None:

@@ -25,7 +25,7 @@ def test_pairing_cancels_what_slows_both_sides_and_shuffled_partners_are_noticed
 
 
 @given(POSITIVE)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_an_interval_holds_its_point_and_swapping_the_sides_inverts_it(
     pairs: list[tuple[float, float]],
 ) -> None:

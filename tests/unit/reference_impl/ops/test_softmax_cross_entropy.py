@@ -102,7 +102,7 @@ def test_the_gradient_of_soft_labels_matches_central_differences(numeric_gradien
     np.testing.assert_allclose(dx, numeric, atol=1e-8)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_shape_dtype_and_labels_match_the_definition(plain_cross_entropy, data):
     rows = data.draw(st.integers(1, 6), "rows")

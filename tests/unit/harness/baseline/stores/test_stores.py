@@ -76,7 +76,6 @@ records = st.builds(
 
 in_one_store = settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 """Every example adds to the same store, under names of its own."""
