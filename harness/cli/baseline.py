@@ -40,7 +40,7 @@ def baseline_command() -> None:
     """Save, list, show, compare and remove baselines."""
 
 
-@baseline_command.command("save")
+@baseline_command.command("save", short_help="Promise to keep what a run showed.")
 @click.argument("name")
 @run_argument
 @click.option(

@@ -50,7 +50,7 @@ _PAIRS_PER_SECOND, _FEWEST_PAIRS, _MOST_PAIRS = 2, 2, 100
 averages out; eight processes bring that to a third. Each costs a start of 0.3 s, for all cases together."""
 
 
-@click.command("compare")
+@click.command("compare", short_help="Time the working tree beside a git ref.")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
 @click.option(
     "--against",
@@ -152,6 +152,7 @@ def compare_command(
     The ref is checked out in a temporary worktree. Both versions are loaded into one process, several times over, and
     take turns on the same inputs; compiled code gets a process per version. A case fails when the whole interval of its
     slowdown is beyond the margin, and passes as unchanged only when a slowdown worth finding would have been found.
+    WORKLOAD is as in `harness run`.
     """
     if find is not None and find <= margin:
         raise click.BadParameter(

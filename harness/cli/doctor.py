@@ -21,7 +21,7 @@ from harness.session.observe import positive_control
 __all__ = ["doctor_command"]
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Show what is available on this machine.")
 @debug_option
 def doctor_command() -> int:
     """Show what is available on this machine and run the positive controls."""

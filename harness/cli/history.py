@@ -47,7 +47,7 @@ def history_command() -> None:
     """Keep the timings of every run, and see when they changed."""
 
 
-@history_command.command("add")
+@history_command.command("add", short_help="Add the timings of runs, or of the latest.")
 @click.argument(
     "files", metavar="[RUN.json|report.html]...", nargs=-1, type=click.Path(path_type=Path)
 )
@@ -65,7 +65,7 @@ def add_command(*, files: tuple[Path, ...], store: Store, reports: Path) -> None
         )
 
 
-@history_command.command("push")
+@history_command.command("push", short_help="Add runs that could not be added before.")
 @click.argument(
     "files", metavar="RUN.json...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
@@ -89,7 +89,7 @@ def list_command(*, last: int, store: Store) -> None:
     click.echo("\n".join(list_lines(found, encoding=_encoding())))
 
 
-@history_command.command("show")
+@history_command.command("show", short_help="Show runs, and the commits at which they changed.")
 @click.argument("key", metavar="[WORKLOAD/CASE]", required=False)
 @last_option
 @store_option

@@ -42,7 +42,7 @@ _DEFAULT = "harness-report.html"
 """In the working folder: no name that a run's own page has."""
 
 
-@click.command("report")
+@click.command("report", short_help="Make the page of one run again, or of several.")
 @click.argument(
     "sources", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path)
 )

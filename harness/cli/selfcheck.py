@@ -41,7 +41,7 @@ _FEWEST_DECISIONS = 5
 """None of four says that the true rate is below 53 %: nothing."""
 
 
-@click.command("selfcheck")
+@click.command("selfcheck", short_help="Find out what this machine can tell apart.")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
 @device_option(f"Where it is timed: {', '.join(DEVICE_NAMES)}.")
 @seconds_option(4.0, least=0.05, help="Time of one decision, as a gate would take.")
@@ -99,6 +99,7 @@ def selfcheck_command(
 
     Says how often identical code raises a false alarm on this machine, and which slowdowns it finds in the given
     time. The result is kept in selfcheck.json among the reports, and every later report of this machine shows it.
+    WORKLOAD is as in `harness run`.
     """
     plan = Plan(
         seconds=seconds,

@@ -36,7 +36,7 @@ _MOST_NAMED = 10
 _TRACE = Form("trace of the harness", is_trace)
 
 
-@click.command("trace")
+@click.command("trace", short_help="Write the timelines of a run for a trace viewer.")
 @click.argument("source", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--case",

@@ -162,3 +162,26 @@ def test_whole(device, subtests):
     assert outcome(report["test_whole"]) == "passed"
     assert outcome(report["test_parts"]) == "failed"
     assert report["test_parts"]["checks"][-1]["summary"] == "2 subtests failed"
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        ("kept", ()),
+        ("exceeded", ()),
+        ("vacuous", ("--harness-inconclusive=skip",)),
+        ("vacuous", ()),
+    ],
+)
+def test_the_page_shows_the_status_that_pytest_ended_with(suite, pytester, body, options):
+    result = suite(
+        f"""
+@pytest.mark.limit_transfers(d2h=0, syncs=0, because=BECAUSE)
+def test_body(device):
+    {BODIES[body]}
+""",
+        "--harness-report=report.html",
+        *options,
+    )
+    page = (pytester.path / "report.html").read_text(encoding="utf-8")
+    assert f"<dt>exit status</dt><dd>{int(result.ret)}</dd>" in page
