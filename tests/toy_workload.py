@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from harness.devices.registry import choose_devices
-from harness.session import Selection, Settings, verify_case
+from harness.session.catalogue import Selection
+from harness.session.verify import Settings, verify_case
 
 QUICK = Settings(repeats=2, benchmark=False)
 

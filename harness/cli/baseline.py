@@ -15,7 +15,8 @@ from harness.baseline.stores.base import Store
 from harness.baseline.succession import Succession, succeeded, without_doubtful
 from harness.baseline.throughput import THROUGHPUT_CHECK, origin_text
 from harness.baseline.traffic import TRAFFIC_CHECK
-from harness.cli.options import debug_option, policy_options, reports_option, store_option
+from harness.cli.debugging import debug_option
+from harness.cli.options import policy_options, reports_option, store_option
 from harness.errors import ConflictError, FileFormatError, UsageError
 from harness.model.baseline import Baseline, BaselineCase
 from harness.model.measurement import SPEED_PROBABILITIES, Speed

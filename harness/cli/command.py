@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TextIO, cast
@@ -12,23 +14,50 @@ from typing import TextIO, cast
 import click
 
 from harness import __version__
-from harness.cli.baseline import baseline_command
-from harness.cli.compare import compare_command
-from harness.cli.doctor import doctor_command
-from harness.cli.history import history_command
-from harness.cli.options import Debugging, debug_option
+from harness.cli.debugging import Debugging, debug_option
 from harness.cli.output import ReaderMayLeave
-from harness.cli.report import report_command
-from harness.cli.run import run_command
-from harness.cli.selfcheck import selfcheck_command
-from harness.cli.trace import trace_command
-from harness.cli.workloads import workloads_command
 from harness.errors import ExitCode, HarnessError
 
 __all__ = ["command", "run_command_line"]
 
 
+_VERBS: Mapping[str, str] = {
+    "baseline": "Save, list, show, compare and remove baselines.",
+    "compare": "Time the working tree beside a git ref.",
+    "doctor": "Show what is available on this machine.",
+    "history": "Keep the timings of every run, and see when they changed.",
+    "report": "Make the page of one run again, or of several.",
+    "run": "Verify workloads, time them, and write a report.",
+    "selfcheck": "Find out what this machine can tell apart.",
+    "trace": "Write the timelines of a run for a trace viewer.",
+    "workloads": "List the built-in workloads, or the cases of those named.",
+}
+"""Each is ``VERB_command`` of the module of its name, here in a line."""
+
+
+class _Verbs(click.Group):
+    """Imports a verb where it is asked for: what is not used costs nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _VERBS:
+            return None
+        try:
+            module = importlib.import_module(f"harness.cli.{cmd_name}")
+        except KeyboardInterrupt as interrupt:  # before which click would print an empty line
+            raise click.Abort from interrupt
+        verb: click.Command = getattr(module, f"{cmd_name}_command")
+        return verb
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_VERBS.items()))
+
+
 @click.group(
+    cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Exit status: 0 passed, 1 failed, 2 usage or a bad file, 3 not available here, "
@@ -39,20 +68,6 @@ __all__ = ["command", "run_command_line"]
 @debug_option
 def command() -> None:
     """Prove that a GPU op is right, stays on the device, and is as fast as it was."""
-
-
-for verb in (
-    run_command,
-    compare_command,
-    report_command,
-    baseline_command,
-    history_command,
-    trace_command,
-    workloads_command,
-    doctor_command,
-    selfcheck_command,
-):
-    command.add_command(verb)
 
 
 def run_command_line(arguments: list[str]) -> int:

@@ -14,15 +14,13 @@ from harness.baseline.throughput import THROUGHPUT_CHECK
 from harness.cli.comparing import showing
 from harness.cli.concluding import Known, conclude
 from harness.cli.conducting import apart, dumps, time_limit_option
+from harness.cli.debugging import Debugging, debug_option, pass_debugging
 from harness.cli.forms import Forms, form_options
 from harness.cli.interruption import termination_as_interrupt
 from harness.cli.options import (
-    Debugging,
-    debug_option,
     device_option,
     fraction,
     known_history_option,
-    pass_debugging,
     reports_option,
     seconds_option,
     seed_option,
@@ -50,7 +48,7 @@ _PAIRS_PER_SECOND, _FEWEST_PAIRS, _MOST_PAIRS = 2, 2, 100
 averages out; eight processes bring that to a third. Each costs a start of 0.3 s, for all cases together."""
 
 
-@click.command("compare", short_help="Time the working tree beside a git ref.")
+@click.command("compare")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
 @click.option(
     "--against",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 from rich.console import Console
 
-from harness.cli.options import debug_option
+from harness.cli.debugging import debug_option
 from harness.devices.availability import Availability, cuda_driver, optional_packages
 from harness.devices.base import Device
 from harness.devices.cpu import CpuDevice
@@ -21,7 +21,7 @@ from harness.session.observe import positive_control
 __all__ = ["doctor_command"]
 
 
-@click.command("doctor", short_help="Show what is available on this machine.")
+@click.command("doctor")
 @debug_option
 def doctor_command() -> int:
     """Show what is available on this machine and run the positive controls."""

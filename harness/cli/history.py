@@ -19,8 +19,9 @@ from harness.baseline.stores.base import Store
 from harness.baseline.stores.record_codec import checked
 from harness.baseline.trend import trends
 from harness.cli.baseline import latest_run
+from harness.cli.debugging import debug_option
 from harness.cli.history_text import list_lines, show_lines
-from harness.cli.options import debug_option, reports_option, store_option
+from harness.cli.options import reports_option, store_option
 from harness.errors import HarnessError, OutputError, UsageError
 from harness.model.baseline import Baseline
 from harness.model.verdict import Run

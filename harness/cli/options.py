@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,11 @@ from harness.session.waiver_file import read_waivers, today
 from harness.units import percent_text
 
 __all__ = [
-    "Debugging",
-    "debug_option",
     "device_option",
     "fraction",
     "history_option",
     "known_history_option",
     "no_baseline_option",
-    "pass_debugging",
     "policy_options",
     "reports_option",
     "seconds_option",
@@ -45,29 +41,6 @@ __all__ = [
 Option = Callable[[Callable[..., int]], Callable[..., int]]
 """What adds an option to a command."""
 
-
-@dataclass(slots=True)
-class Debugging:
-    """Whether tracebacks are wanted; one per command, shared by its verbs."""
-
-    wanted: bool = False
-
-
-def _note_debugging(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        context.ensure_object(Debugging).wanted = True
-
-
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=_note_debugging,
-    help="Show tracebacks of errors.",
-)
-"""Accepted before and after the verb."""
-
-pass_debugging = click.make_pass_decorator(Debugging, ensure=True)
 
 reports_option = click.option(
     "--output",

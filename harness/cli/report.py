@@ -12,6 +12,7 @@ import click
 
 from harness.baseline.run_history import with_history
 from harness.baseline.stores.opening import FORMS, open_store
+from harness.cli.debugging import debug_option
 from harness.cli.forms import (
     FORM_OF_OPTION,
     STANDARD_OUTPUT,
@@ -20,7 +21,7 @@ from harness.cli.forms import (
     junit_option,
     markdown_option,
 )
-from harness.cli.options import debug_option, training_option
+from harness.cli.options import training_option
 from harness.cli.sources import run_file
 from harness.errors import UsageError
 from harness.model.training import Training
@@ -42,7 +43,7 @@ _DEFAULT = "harness-report.html"
 """In the working folder: no name that a run's own page has."""
 
 
-@click.command("report", short_help="Make the page of one run again, or of several.")
+@click.command("report")
 @click.argument(
     "sources", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path)
 )

@@ -15,14 +15,12 @@ from harness.baseline.stores.base import Store
 from harness.baseline.stores.opening import without_password
 from harness.cli.concluding import Known, conclude
 from harness.cli.conducting import run_of, time_limit_option
+from harness.cli.debugging import Debugging, debug_option, pass_debugging
 from harness.cli.forms import Forms, form_options
 from harness.cli.options import (
-    Debugging,
-    debug_option,
     device_option,
     history_option,
     no_baseline_option,
-    pass_debugging,
     policy_options,
     reports_option,
     seconds_option,

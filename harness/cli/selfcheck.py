@@ -12,17 +12,9 @@ from rich.console import Console
 
 from harness.benchmark.selfcheck import Plan
 from harness.cli.conducting import apart, dumps, time_limit_option
+from harness.cli.debugging import Debugging, debug_option, pass_debugging
 from harness.cli.interruption import termination_as_interrupt
-from harness.cli.options import (
-    Debugging,
-    debug_option,
-    device_option,
-    fraction,
-    pass_debugging,
-    reports_option,
-    seconds_option,
-    seed_option,
-)
+from harness.cli.options import device_option, fraction, reports_option, seconds_option, seed_option
 from harness.cli.output import keeping
 from harness.cli.progress import Lines, span
 from harness.devices.registry import DEVICE_NAMES, choose_devices
@@ -41,7 +33,7 @@ _FEWEST_DECISIONS = 5
 """None of four says that the true rate is below 53 %: nothing."""
 
 
-@click.command("selfcheck", short_help="Find out what this machine can tell apart.")
+@click.command("selfcheck")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD[/CASE]]...")
 @device_option(f"Where it is timed: {', '.join(DEVICE_NAMES)}.")
 @seconds_option(4.0, least=0.05, help="Time of one decision, as a gate would take.")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from harness.cli.debugging import debug_option
 from harness.cli.forms import STANDARD_OUTPUT, check_places, deliver
-from harness.cli.options import debug_option
 from harness.cli.sources import run_file
 from harness.errors import UsageError
 from harness.interchange.trace_events import encode_trace, is_trace, traced
@@ -36,7 +36,7 @@ _MOST_NAMED = 10
 _TRACE = Form("trace of the harness", is_trace)
 
 
-@click.command("trace", short_help="Write the timelines of a run for a trace viewer.")
+@click.command("trace")
 @click.argument("source", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--case",

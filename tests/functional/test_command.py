@@ -1,6 +1,7 @@
 """The command as a user or a CI job meets it: real processes, exit statuses, one line per error."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,8 @@ QUICK = ("--no-benchmark",)
 RUN = (sys.executable, "-m", "harness", "run")
 
 
-@pytest.fixture
-def harness(tmp_path):
+@pytest.fixture(scope="module")
+def harness():
     """Run ``harness ARGS`` in a process of its own, from the user's folder."""
 
     def run(*arguments, cwd=USER, **options):
@@ -160,6 +161,23 @@ def baselines(harness, tmp_path):
     return Baselines(harness, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def run_and_baseline(harness, tmp_path_factory):
+    """A folder with the report of a good run and the baseline ``main`` made of it."""
+    folder = tmp_path_factory.mktemp("saved")
+    done = harness("run", "user_workloads:GOOD", "--output", folder / "reports", *QUICK)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert Baselines(harness, folder)("save", "main").returncode == 0
+    return folder
+
+
+@pytest.fixture
+def saved(run_and_baseline, baselines, tmp_path):
+    """The verbs on a copy of that run and its baseline, in this test's folder."""
+    shutil.copytree(run_and_baseline, tmp_path, dirs_exist_ok=True)
+    return baselines
+
+
 def test_a_baseline_is_saved_listed_shown_kept_and_removed(run_in, baselines, tmp_path):
     assert run_in("user_workloads:GOOD", *QUICK).returncode == 0
     assert baselines("save", "main").returncode == 0
@@ -174,13 +192,11 @@ def test_a_baseline_is_saved_listed_shown_kept_and_removed(run_in, baselines, tm
     assert baselines("show", "main").returncode == 2
 
 
-def test_a_baseline_is_not_overwritten_unless_asked(run_in, baselines):
-    run_in("user_workloads:GOOD", *QUICK)
-    baselines("save", "main")
-    again = baselines("save", "main")
+def test_a_baseline_is_not_overwritten_unless_asked(saved):
+    again = saved("save", "main")
     assert again.returncode == 2
     assert "--replace" in one_error_line(again)
-    assert baselines("save", "main", "--replace").returncode == 0
+    assert saved("save", "main", "--replace").returncode == 0
 
 
 def test_a_failed_run_is_no_baseline(run_in, baselines):
@@ -206,15 +222,11 @@ def test_saving_without_a_run_says_what_to_do(baselines):
     ],
     ids=["truncated", "empty", "foreign", "newer", "nonsense", "edited"],
 )
-def test_a_damaged_baseline_is_refused_by_name_and_left_alone(run_in, baselines, tmp_path, damage):
-    run_in("user_workloads:GOOD", *QUICK)
-    baselines("save", "main")
-    (path,) = baselines.folder.glob("main*")
+def test_a_damaged_baseline_is_refused_by_name_and_left_alone(run_in, saved, tmp_path, damage):
+    (path,) = saved.folder.glob("main*")
     damaged = damage(path.read_text())
     path.write_text(damaged)
-    done = run_in(
-        "user_workloads:GOOD", "--baseline", "main", "--baselines", baselines.folder, *QUICK
-    )
+    done = run_in("user_workloads:GOOD", "--baseline", "main", "--baselines", saved.folder, *QUICK)
     assert done.returncode == 2, done.stdout + done.stderr
     assert path.name in one_error_line(done)
     assert path.read_text() == damaged
@@ -276,49 +288,46 @@ def test_a_replaced_baseline_goes_on_from_its_anchor_unless_told_to_start_anew(r
     assert "would lose 1 timing (double/small)" in one_error_line(untimed)
 
 
-def test_a_damaged_baseline_is_replaced_only_where_its_anchor_may_go(run_in, baselines):
-    run_in("user_workloads:GOOD", *QUICK)
-    baselines("save", "main")
-    (baselines.folder / "main.json").write_text("{")
-    done = baselines("save", "main", "--replace")
+def test_a_damaged_baseline_is_replaced_only_where_its_anchor_may_go(saved):
+    (saved.folder / "main.json").write_text("{")
+    done = saved("save", "main", "--replace")
     assert done.returncode == 2
     assert "--replace --new-anchor --drop" in one_error_line(done)
-    assert (baselines.folder / "main.json").read_text() == "{"
-    afresh = baselines("save", "main", "--replace", "--new-anchor", "--drop")
+    assert (saved.folder / "main.json").read_text() == "{"
+    afresh = saved("save", "main", "--replace", "--new-anchor", "--drop")
     assert afresh.returncode == 0
     assert "all that baseline 'main' held is given up" in afresh.stdout
-    assert baselines("show", "main").returncode == 0
+    assert saved("show", "main").returncode == 0
 
 
-def test_a_broken_promise_is_saved_only_from_a_run_that_was_not_held_against_it(run_in, baselines):
-    run_in("user_workloads:GOOD", *QUICK)
-    baselines("save", "main")
-    held = ("--baseline", "main", "--baselines", baselines.folder)
+def test_a_broken_promise_is_saved_only_from_a_run_that_was_not_held_against_it(run_in, saved):
+    held = ("--baseline", "main", "--baselines", saved.folder)
     done = run_in("user_workloads:READS_OUTSIDE", *held, *QUICK)
     assert done.returncode == 1, done.stdout + done.stderr
-    refused = baselines("save", "main", "--replace", "--drop")
+    refused = saved("save", "main", "--replace", "--drop")
     assert refused.returncode == 2
     assert "run again without --baseline and save that" in one_error_line(refused)
     assert run_in("user_workloads:READS_OUTSIDE", *QUICK).returncode == 0
-    assert baselines("save", "main", "--replace").returncode == 0
+    assert saved("save", "main", "--replace").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("value", "status"), [("pass", 0), ("skip", 0), ("inconclusive", 4), ("fail", 1)]
-)
-def test_a_new_a_missing_and_a_renamed_case_count_as_one_says(run_in, baselines, value, status):
+STATUSES = {"pass": 0, "skip": 0, "inconclusive": 4, "fail": 1}
+
+
+def test_a_new_a_missing_and_a_renamed_case_count_as_one_says(run_in, saved):
     run_in("user_workloads:GOOD", "user_workloads:ALSO_GOOD", *QUICK)
-    baselines("save", "both")
+    saved("save", "both")
     run_in("user_workloads:GOOD", *QUICK)
-    baselines("save", "one")
-    assert baselines("diff", "both").returncode == 4
-    assert baselines("diff", "both", "--missing", value).returncode == status
-    assert baselines("diff", "one", "--missing", value).returncode == 0
+    assert saved("diff", "both").returncode == 4
+    for value, status in STATUSES.items():
+        assert saved("diff", "both", "--missing", value).returncode == status
+    assert saved("diff", "main", "--missing", "fail").returncode == 0
     run_in("user_workloads:ALSO_GOOD", *QUICK)
-    renamed = baselines("diff", "one", "--renamed", value)
-    assert renamed.returncode == status
-    assert "renamed to also_double/small?" in renamed.stdout
-    assert baselines("diff", "one", "--renamed", "pass", "--new", value).returncode == status
+    for value, status in STATUSES.items():
+        renamed = saved("diff", "main", "--renamed", value)
+        assert renamed.returncode == status
+        assert "renamed to also_double/small?" in renamed.stdout
+        assert saved("diff", "main", "--renamed", "pass", "--new", value).returncode == status
 
 
 def test_what_could_not_be_told_cannot_be_made_a_pass(baselines):
@@ -337,11 +346,9 @@ def test_a_baseline_nobody_saved_yet_counts_as_one_says(run_in, tmp_path, value,
     assert [each["check"] for each in json.loads(run.read_text())["checks"]] == ["baseline"]
 
 
-def test_one_damaged_baseline_does_not_hide_the_others(run_in, baselines):
-    run_in("user_workloads:GOOD", *QUICK)
-    baselines("save", "main")
-    (baselines.folder / "torn.json").write_text("{")
-    done = baselines("list")
+def test_one_damaged_baseline_does_not_hide_the_others(saved):
+    (saved.folder / "torn.json").write_text("{")
+    done = saved("list")
     assert done.returncode == 2
     assert done.stdout.startswith("main ")
     assert "torn.json" in one_error_line(done)

@@ -18,7 +18,7 @@ CONSOLE_SCRIPT = "import sys; from harness.cli import main; sys.exit(main())"
 def test_an_interrupt_amid_the_imports_is_one_line(tmp_path, module, start):
     (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt\n")
     done = subprocess.run(
-        [sys.executable, *start, "doctor"],
+        [sys.executable, *start, "run"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         cwd=USER.parents[2],
         capture_output=True,

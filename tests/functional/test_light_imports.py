@@ -74,6 +74,18 @@ def test_no_part_imports_a_framework(module, decoys):
     assert not loaded_by(f"import {module}", decoys) & set(FRAMEWORKS)
 
 
+def test_the_command_imports_no_verb_before_it_is_asked_for(decoys):
+    code = (
+        "import contextlib, io\n"
+        "from harness.cli.command import run_command_line\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    run_command_line(['--help'])"
+    )
+    loaded = loaded_by(code, decoys)
+    assert "harness.cli.command" in loaded
+    assert not loaded & (HEAVY | {"harness.cli.run", "harness.cli.options", "harness.session"})
+
+
 @pytest.mark.parametrize("name", ["torch", "numpy"])
 def test_a_heavy_import_would_be_noticed(name, decoys):
     assert name in loaded_by(f"import harness, {name}", decoys) & HEAVY

@@ -155,7 +155,7 @@ def scripted(tmp_path, script):
 
 
 PREAMBLE = """
-from harness.session import Settings
+from harness.session.verify import Settings
 from harness.session.isolation import Errand, Hooks, conduct_apart
 from harness.session.record import Terms
 

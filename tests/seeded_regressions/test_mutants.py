@@ -14,7 +14,8 @@ from harness.model.outcome import Outcome
 from harness.model.verdict import Verdict
 from harness.numerics.compare import compare
 from harness.numerics.tolerance import Tolerance
-from harness.session import Selection, Settings, verify_case
+from harness.session.catalogue import Selection
+from harness.session.verify import Settings, verify_case
 from reference_impl.autograd import Operation
 from reference_impl.ops import SingaSoftMaxCrossEntropy, SoftMaxCrossEntropy
 from reference_impl.workloads.softmax_cross_entropy import SoftmaxCrossEntropyWorkload

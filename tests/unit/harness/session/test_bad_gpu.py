@@ -16,7 +16,8 @@ from harness.devices.simulated import SimulatedDevice
 from harness.errors import ExitCode
 from harness.model.outcome import Outcome
 from harness.probes.cupti.binding import subscription_refused
-from harness.session import Request, Selection, conduct
+from harness.session.catalogue import Selection
+from harness.session.conduct import Request, conduct
 
 
 class Gpu(SimulatedDevice):

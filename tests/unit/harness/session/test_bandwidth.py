@@ -9,8 +9,10 @@ from harness.devices.cpu import CpuDevice
 from harness.devices.registry import Devices, choose_devices
 from harness.errors import UnavailableError
 from harness.model.measurement import Throughput
-from harness.session import Request, Selection, Settings, conduct
 from harness.session.bandwidth import SOFT_FACT, BandwidthMeter, canary, soft_fact, with_rates
+from harness.session.catalogue import Selection
+from harness.session.conduct import Request, conduct
+from harness.session.verify import Settings
 
 BRIEF = Settings(repeats=2, seconds_per_case=0.05)
 

@@ -5,8 +5,7 @@ import pytest
 from toy_workload import Toy, ToyCase
 
 from harness.errors import UsageError
-from harness.session import BUILT_IN, load_workload, select
-from harness.session.catalogue import UNASKED
+from harness.session.catalogue import BUILT_IN, UNASKED, load_workload, select
 
 
 class Two(Toy):

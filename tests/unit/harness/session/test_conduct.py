@@ -6,7 +6,8 @@ from harness.baseline.promise import promised_by
 from harness.devices.registry import choose_devices
 from harness.errors import ExitCode
 from harness.model.outcome import Outcome
-from harness.session import Request, Selection, conduct
+from harness.session.catalogue import Selection
+from harness.session.conduct import Request, conduct
 
 
 def a_selection(*cases, name="toys", whole=True):

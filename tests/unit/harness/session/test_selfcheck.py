@@ -11,7 +11,7 @@ from harness.devices.registry import choose_devices
 from harness.errors import ExitCode, UnavailableError, UsageError
 from harness.model.outcome import Outcome
 from harness.model.selfcheck import Injection
-from harness.session import Selection
+from harness.session.catalogue import Selection
 from harness.session.selfcheck import self_check
 from harness.session.selfcheck_verdict import judged
 

@@ -15,7 +15,7 @@ from toy_workload import (
 
 from harness.errors import UsageError
 from harness.model.outcome import Outcome
-from harness.session import Settings
+from harness.session.verify import Settings
 
 PASSED, INCONCLUSIVE, FAILED = Outcome.PASSED, Outcome.INCONCLUSIVE, Outcome.FAILED
 

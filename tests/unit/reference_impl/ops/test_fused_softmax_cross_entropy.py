@@ -6,7 +6,8 @@ import pytest
 from harness.devices.registry import choose_devices
 from harness.model.outcome import Outcome
 from harness.probes.simulated import SimulatedProbe, namespace
-from harness.session import Selection, Settings, verify_case
+from harness.session.catalogue import Selection
+from harness.session.verify import Settings, verify_case
 from reference_impl.autograd import training
 from reference_impl.kernels import fused_cpu
 from reference_impl.ops import FusedSoftMaxCrossEntropy

@@ -11,12 +11,12 @@ from harness.errors import ExitCode
 from harness.model.environment import Environment
 from harness.model.event import Site
 from harness.model.outcome import Outcome
-from harness.session import Settings
 from harness.session.isolation.errand import Errand
 from harness.session.isolation.messages import Broke, Refused
 from harness.session.isolation.process import ending_text
 from harness.session.isolation.verdicts import Ending, How, lost_case, not_run, refusal, story
 from harness.session.record import Plan, PlannedWorkload, Terms
+from harness.session.verify import Settings
 
 SITE = Site("loss.py", 31, "forward")
 ERRAND = Errand(
