@@ -42,3 +42,9 @@ def test_a_run_ends_its_command_with_the_status_of_its_outcome() -> None:
 def test_an_interrupted_run_says_so_whatever_it_found() -> None:
     stopped = a_check(check=INTERRUPTED, outcome=Outcome.INCONCLUSIVE)
     assert a_run(a_verdict(), checks=(stopped,)).exit_code is ExitCode.INTERRUPTED
+
+
+def test_the_exit_status_is_what_the_outcome_asks_for_unless_the_command_ended_otherwise() -> None:
+    run = a_run(a_verdict(a_check(outcome=Outcome.INCONCLUSIVE)))
+    assert run.exit_status == 4
+    assert dataclasses.replace(run, ended_with=0).exit_status == 0
