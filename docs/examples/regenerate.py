@@ -25,6 +25,12 @@ PICTURES = {
 }
 """Picture to page, the part of it that is shown (``None``: what a window of that size shows), and the window."""
 
+AROUND = """part => {
+    const box = document.querySelector(part).getBoundingClientRect();
+    return {x: box.x - 16, y: box.y + scrollY, width: box.width + 32, height: box.height + 12};
+}"""
+"""The place of a part on the whole page, with a margin on three sides: taken there, no navigation lies on it."""
+
 
 def main() -> None:
     """Every example, then every picture."""
@@ -94,8 +100,8 @@ def take_pictures() -> None:
         for name, (page, part, width, height) in PICTURES.items():
             tab = browser.new_page(viewport={"width": width, "height": height})
             tab.goto((FOLDER / f"{page}.html").as_uri())
-            shown = tab.locator(part).first if part else tab
-            shown.screenshot(path=FOLDER / f"{name}.png")
+            clip = tab.evaluate(AROUND, part) if part else None
+            tab.screenshot(path=FOLDER / f"{name}.png", full_page=bool(part), clip=clip)
         browser.close()
 
 

@@ -25,13 +25,20 @@ _IN_SIGHT = 0.98
 _ROOM = 0.03
 """Of the width, left free on both sides."""
 
-_LONGEST_LABEL = 22
-"""Of a name beside its line: a third of a plot on a phone."""
+_NARROWEST = 240
+"""Pixels of the picture on a phone of 360, within the frame of its case."""
 
-_NEAR_EDGE = 0.3
+_LONGEST_LABEL = 14
+"""Of a name beside its line: under half of the narrowest picture, so that one side of any line has room for it."""
 
-_NARROWEST = 250
-"""Pixels of the picture on a telephone of 360."""
+_LABEL_GAP = 7
+"""Pixels between a line and its name."""
+
+_GUTTER = 14
+"""Pixels beside the picture that a text may use, within the edge of the page."""
+
+_NEAR_EDGE = 0.35
+"""Of the width: a name does not fit between the edge and a line that is as near, on any page wider than a phone's."""
 
 _MOST_TICKS = 5
 """Steps of 1, 2 and 5 then leave two at least; five of 50 pixels fit on a phone."""
@@ -47,13 +54,17 @@ class Tick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One line: ``path`` over a field of 400 by 100, its label at ``at`` (percent) beginning or ending there."""
+    """One line: ``path`` over a field of 400 by 100, its label at ``at`` (percent) beginning or ending there.
+
+    A label that ``turns`` is on the other side of its line where the page is as narrow as a phone.
+    """
 
     name: str
     label: str
     path: str
     at: tuple[float, float]
     anchor: str
+    turns: bool
     text: str
 
 
@@ -128,15 +139,20 @@ def _side(name: str, values: Sequence[float], scale: _Scale, *, left: bool) -> S
     """The faster side has its label above and left of its line, the slower below and right of it."""
     low, middle, high = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
     place = scale.share(_quantile(values, 0.8 if left else 0.2))
-    ends = place >= _NEAR_EDGE if left else place > 1 - _NEAR_EDGE
+    label = cut(visible(name), _LONGEST_LABEL)
+    ends, ends_on_a_phone = (
+        place >= room if left else place > 1 - room
+        for room in (_NEAR_EDGE, (_LABEL_GAP + TEXT_WIDTH * len(label)) / _NARROWEST)
+    )
     height = (14.0 if ends else 36.0) if left else (74.0 if ends else 96.0)
     counted = count_text(len(values), "value")
     return Side(
         name=name,
-        label=cut(visible(name), _LONGEST_LABEL),
+        label=label,
         path=_path(values, scale),
         at=(round(100 * place, 1), height),
         anchor="end" if ends else "start",
+        turns=ends != ends_on_a_phone,
         text=f"{name}: median {duration_text(middle)}, quartiles {duration_text(low)} and "
         f"{duration_text(high)}, {counted}",
     )
@@ -185,7 +201,10 @@ def _ticks(scale: _Scale, middle: float) -> Iterable[Tick]:
     end = -math.inf
     for value, text in zip(values, texts, strict=True):
         at, width = 100 * scale.share(value), 100 * len(text) * TEXT_WIDTH / _NARROWEST
-        if at - width / 2 > end:  # a text that would touch the one before is left out
+        last = 100 + 100 * _GUTTER / _NARROWEST - width / 2
+        if end == -math.inf:  # rather moved a little than no text at all
+            at = min(at, last)
+        if end < at - width / 2 and at <= last:  # touches neither the one before nor the edge
             yield Tick(round(at, 1), text)
             end = at + width / 2
 

@@ -58,6 +58,8 @@ def test_the_axis_has_distinct_labels_within_the_field(
     assert 1 <= len(ticks) <= 21
     assert len({tick.text for tick in ticks}) == len(ticks)
     assert all(0 <= tick.at <= 100 for tick in ticks)
+    # on a phone the picture has 240 pixels, and 16 are free beside it
+    assert all(2.4 * tick.at + 7.0 * len(tick.text) / 2 <= 256 for tick in ticks)
     assert [tick.at for tick in ticks] == sorted(tick.at for tick in ticks)
 
 
@@ -92,7 +94,19 @@ def test_what_is_no_sample_of_times_is_not_drawn() -> None:
 def test_a_long_name_is_cut_beside_its_line_and_whole_in_words() -> None:
     name = "a-branch-with-a-rather-long-name-of-its-own (0123456789ab)"
     other = spread_of((1.0, 2.0), (1.0, 2.0), paired_with=name).sides[1]
-    assert (len(other.label) <= 26, other.name) == (True, name)
+    assert (len(other.label) <= 16, other.name) == (True, name)
+
+
+def test_a_label_turns_to_the_side_of_its_line_that_has_room_on_a_phone() -> None:
+    def turned(start: float) -> tuple[str, bool]:
+        """Of the faster side, most of whose values are ``start`` of the way from 1 to e."""
+        faster = [1.0, *(math.exp(start) for _ in range(9))]
+        found = spread_of((math.e,) * 10, tuple(faster), paired_with="HEAD @ 2a49974 (git)")
+        return found.sides[1].anchor, found.sides[1].turns
+
+    assert turned(0.2) == ("start", False)
+    assert turned(0.4) == ("end", True)
+    assert turned(0.6) == ("end", False)
 
 
 def test_the_texts_of_a_telephone_do_not_touch() -> None:
