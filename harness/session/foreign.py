@@ -73,4 +73,13 @@ def _origin(error: BaseException) -> str:
     if place is None:
         return ""
     frame = frames[place]
-    return f" ({frame.filename}:{frame.lineno} in {frame.name})"
+    return f" ({_near(frame.filename)}:{frame.lineno} in {frame.name})"
+
+
+def _near(file: str) -> str:
+    """As seen from the working folder, if it lies below that and that is still there."""
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        return file
+    return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
