@@ -18,6 +18,9 @@ from playwright.sync_api import sync_playwright
 FOLDER = Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[1]
 SOFTMAX = "softmax_cross_entropy"
+PAGES = "pages"
+"""Where in the scratch folder they are gathered."""
+
 PICTURES = {
     "failed": ("failed", None, 1200, 760),
     "before-and-after": ("passed", "#before-and-after article", 1200, 900),
@@ -33,14 +36,16 @@ AROUND = """part => {
 
 
 def main() -> None:
-    """Every example, then every picture."""
+    """Every example, put in its place when all are made, since pages tell of uncommitted files; then every picture."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
+        (folder / PAGES).mkdir()
         passed(folder)
         harness("failed", folder, "run", "reference_impl.workloads.softmax_cross_entropy:PRE_FIX")
         harness("inconclusive", folder, "run", "ops:SMOOTHED", path=FOLDER)
         slower(folder)
         several(folder)
+        shutil.copytree(folder / PAGES, FOLDER, dirs_exist_ok=True)
     take_pictures()
 
 
@@ -72,9 +77,8 @@ def slower(folder: Path) -> None:
 def several(folder: Path) -> None:
     """What three runs of the same cases say on one page."""
     runs = [str(run) for run in sorted(folder.glob("past/*/run.json"))[-3:]]
-    page = folder / "several.html"
+    page = folder / PAGES / "several.html"
     program([sys.executable, "-m", "harness", "report", *runs, "-o", str(page)], REPOSITORY)
-    shutil.copy(page, FOLDER)
 
 
 def harness(name: str, folder: Path, *arguments: str, path: Path = REPOSITORY) -> None:
@@ -82,7 +86,8 @@ def harness(name: str, folder: Path, *arguments: str, path: Path = REPOSITORY) -
     command = [sys.executable, "-m", "harness", *arguments, "--output", str(folder / name)]
     program(command, path, allowed=(0, 1, 4))
     if name != "past":
-        shutil.copy(next((folder / name).glob("*/report.html")), FOLDER / f"{name}.html")
+        (page,) = (folder / name).glob("*/report.html")
+        shutil.copy(page, folder / PAGES / f"{name}.html")
 
 
 def program(command: Sequence[str], folder: Path, *, allowed: Sequence[int] = (0,)) -> None:
