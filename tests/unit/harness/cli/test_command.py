@@ -31,3 +31,16 @@ def test_every_module_of_a_verb_is_listed() -> None:
 
 def test_what_is_no_verb_is_none() -> None:
     assert command.get_command(CONTEXT, "options") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("comp", "No such command 'comp'. Did you mean 'compare'?"),
+        ("zzz", "No such command 'zzz'."),
+    ],
+)
+def test_a_verb_that_is_mistyped_is_guessed(typed: str, says: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        command.resolve_command(CONTEXT, [typed])
+    assert caught.value.message == says
