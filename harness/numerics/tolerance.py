@@ -71,8 +71,9 @@ class Tolerance:
         if "relative" in plain or "absolute" in plain:
             return _explicit(plain, output)
         if "dtype" not in plain:
+            given = "".join(f"{key!r}, " for key in plain)
             raise WorkloadError(
-                f"tolerance of output {output!r} gives no dtype; add 'dtype' for a derived tolerance, "
+                f"tolerance of output {output!r} gives {given}no dtype; add 'dtype' for a derived tolerance, "
                 f"or 'relative', 'absolute' and 'because' for an explicit one"
             )
         return _derived(plain, output)

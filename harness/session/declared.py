@@ -21,6 +21,19 @@ Peer = Callable[[Mapping[str, Any], Callable[[str], Any]], Any]
 """A frozen implementation of the same work on host arrays."""
 
 
+_REQUIRED = (
+    "parameters",
+    "timed",
+    "budget",
+    "tolerances",
+    "gradients",
+    "loss",
+    "inputs",
+    "run",
+    "expected",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """The declarations of one case, each of the right kind.
@@ -55,6 +68,7 @@ def declared_by(case: Case) -> Declared:
     """Read every declaration of ``case``; ``WorkloadError`` names the one that is missing or wrong."""
     name = str(case.name)
     with foreign(f"reading the declarations of {name}"):
+        _refuse_incomplete(case)
         timed = bool(case.timed)
         parameters = _mapping(case, "parameters")
         budget = _mapping(case, "budget")
@@ -85,6 +99,20 @@ def declared_by(case: Case) -> Declared:
         margin=_margin(name, margin),
         flops=_flops(name, flops),
     )
+
+
+def _refuse_incomplete(case: Case) -> None:
+    """All that is missing at once; a property that raises ``AttributeError`` is there, and is told as what it raised."""
+    timed = ("throughput",) if getattr(case, "timed", False) else ()
+    missing = [
+        name
+        for name in (*_REQUIRED, *timed)
+        if not hasattr(case, name) and not hasattr(type(case), name)
+    ]
+    if missing:
+        raise WorkloadError(
+            f"{case.name} has no {', '.join(missing)}; harness/model/workload.py says what a case must have"
+        )
 
 
 def _mapping(case: Case, attribute: str) -> Mapping[str, Any]:

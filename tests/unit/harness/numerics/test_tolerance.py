@@ -151,7 +151,7 @@ def test_an_explicit_tolerance_is_taken_as_given() -> None:
     ("plain", "said"),
     [
         ({}, "gives no dtype"),
-        ({"reduction_length": 3}, "gives no dtype"),
+        ({"reduction_length": 3}, "gives 'reduction_length', no dtype"),
         ({"dtype": "float8"}, "dtype 'float8'"),
         ({"dtype": np.float32}, "dtype <class 'numpy.float32'>"),
         ({"dtype": "float32", "reduction_lenght": 3}, "key 'reduction_lenght'"),

@@ -1,6 +1,7 @@
 """What a case declares beside what it must: the margin of its speed."""
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,36 @@ def test_a_margin_that_is_no_fraction_is_refused_with_what_to_give(margin):
 def test_the_verdict_knows_the_margin_of_its_case():
     assert verdict_of(Toy(case=Margined(margin=0.02))).margin == 0.02
     assert verdict_of(Toy(case=Margined())).margin is None
+
+
+class Bare:
+    """A case by somebody who has only just begun."""
+
+    name = "bare"
+    timed = True
+
+    def run(self, inputs: Any, region: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_all_that_a_case_lacks_is_named_at_once():
+    with pytest.raises(WorkloadError) as caught:
+        declared_by(Bare())
+    assert str(caught.value) == (
+        "bare has no parameters, budget, tolerances, gradients, loss, inputs, expected, throughput; "
+        "harness/model/workload.py says what a case must have"
+    )
+
+
+def test_a_declaration_that_raises_is_not_called_missing():
+    class Raising(Bare):
+        parameters = MappingProxyType({})
+
+        @property
+        def budget(self) -> Any:
+            return self.no_such_thing
+
+        tolerances = gradients = loss = inputs = expected = throughput = None
+
+    with pytest.raises(WorkloadError, match=r"raised AttributeError: .*no_such_thing"):
+        declared_by(Raising())
