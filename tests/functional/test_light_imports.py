@@ -89,16 +89,3 @@ def test_the_command_imports_no_verb_before_it_is_asked_for(decoys):
 @pytest.mark.parametrize("name", ["torch", "numpy"])
 def test_a_heavy_import_would_be_noticed(name, decoys):
     assert name in loaded_by(f"import harness, {name}", decoys) & HEAVY
-
-
-def test_importing_the_harness_takes_under_a_fifth_of_a_second():
-    """It takes about a millisecond, so even a machine busy enough to be 100 times slower passes.
-
-    The clock runs inside the interpreter, whose own start does not count, and the best of three does, so
-    that being descheduled once does not.
-    """
-    code = (
-        "import time; start = time.perf_counter(); import harness; "
-        "print(time.perf_counter() - start)"
-    )
-    assert min(float(run(code)) for _ in range(3)) < 0.2

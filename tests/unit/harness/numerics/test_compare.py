@@ -1,7 +1,6 @@
 """Comparison of an output with its truth: what is counted, located and said."""
 
 import math
-import time
 from typing import Any
 
 import ml_dtypes
@@ -249,18 +248,6 @@ def test_it_decides_as_the_definition_does_entry_by_entry(
     assert comparison.passed == all(verdicts)
     counted = comparison.beyond + sum(mismatch.count for mismatch in comparison.mismatches)
     assert counted == verdicts.count(False)
-
-
-def test_it_is_cheap() -> None:
-    """A tenth of (1024, 32000) takes 10 ms, a tenth of what reading its oracle costs; with slack for a busy machine."""
-    expected = np.random.default_rng(0).standard_normal((1024, 3200))
-    observed = expected.astype(np.float32)
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        assert compare(observed, expected, TOLERANCE).passed
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.1
 
 
 def test_a_comparison_with_a_problem_has_no_worst_entry() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 
 from builders import (
@@ -123,18 +122,14 @@ def test_a_thousand_compared_cases_with_their_samples_stay_below_five_megabytes(
     assert bytes_of(1000, compared) < 5_000_000
 
 
-def test_a_hundred_cases_with_fifty_runs_of_history_are_a_megabyte_built_at_once() -> None:
+def test_a_hundred_cases_with_fifty_runs_of_history_are_a_megabyte() -> None:
     verdicts = [a_green_case(number) for number in range(100)]
     histories = tuple(
         a_history(key=verdict.key, runs=50, change_at=place % 50 or None)
         for place, verdict in enumerate(verdicts)
     )
     run = a_run(*verdicts, history=histories)
-    render_html(a_run())  # templates are compiled once per process
-    start = time.process_time()
-    size = page_bytes(run)
-    assert size < 1_000_000
-    assert time.process_time() - start < 5.0  # 0.4 s; ten times that on a busy machine
+    assert page_bytes(run) < 1_000_000
 
 
 def test_the_lines_of_a_noisy_case_are_told_once_and_not_per_region() -> None:

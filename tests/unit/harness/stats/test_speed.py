@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 import random
-import time
 from typing import Any
 
 import numpy as np
@@ -327,12 +326,3 @@ def test_ten_losses_of_one_per_cent_are_found_against_the_anchor_and_by_no_neigh
         by_anchor += decision is Decision.REGRESSED
     assert by_neighbour <= 5  # of 200
     assert by_anchor == (20 if loss else 0)
-
-
-def test_a_thousand_comparisons_take_a_fraction_of_a_second() -> None:
-    speeds = [a_speed(2e6, seed=seed, count=60 + seed % 50) for seed in range(100)]
-    compare_speeds(speeds[0], speeds[1], margin=0.01)
-    start = time.perf_counter()
-    for index in range(1000):
-        compare_speeds(speeds[index % 100], speeds[(index + 1) % 100], margin=0.01)
-    assert time.perf_counter() - start < 1.0

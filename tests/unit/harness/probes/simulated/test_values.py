@@ -96,7 +96,7 @@ scalars = st.one_of(
 )
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=150)
 @given(arrays, st.one_of(arrays, scalars), st.sampled_from(_BINARY))
 def test_binary_operations_equal_numpy(left: Any, right: Any, operation: Any) -> None:
     # CuPy 14.2 squares booleans in the default integer type, NumPy in int8.
@@ -108,7 +108,7 @@ def test_binary_operations_equal_numpy(left: Any, right: Any, operation: Any) ->
     assert_same(expected, observed)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(arrays, scalars, st.sampled_from(_BINARY[:10]))
 def test_reflected_operations_equal_numpy(right: Any, left: Any, operation: Any) -> None:
     expected = outcome(lambda: operation(left, right))
@@ -116,7 +116,7 @@ def test_reflected_operations_equal_numpy(right: Any, left: Any, operation: Any)
     assert_same(expected, observed)
 
 
-@settings(max_examples=80, derandomize=True)
+@settings(max_examples=80)
 @given(arrays, st.one_of(arrays, scalars), st.sampled_from(["add", "sub", "mul", "and", "or"]))
 def test_in_place_operations_equal_numpy(target: Any, value: Any, name: str) -> None:
     method = getattr(operator, f"i{name}")
@@ -132,14 +132,14 @@ def test_in_place_operations_equal_numpy(target: Any, value: Any, name: str) -> 
         np.testing.assert_array_equal(device.get(), in_place, strict=True)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(arrays, st.sampled_from(_UNARY))
 def test_unary_operations_equal_numpy(array: Any, operation: Any) -> None:
     expected = outcome(lambda: operation(array))
     assert_same(expected, outcome(lambda: host(operation(on_device(array)))))
 
 
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=100)
 @given(arrays, st.sampled_from(_REDUCTIONS), st.sampled_from([None, 0, -1]), st.booleans())
 def test_reductions_equal_numpy_and_stay_on_the_device(
     array: Any, name: str, axis: int | None, keepdims: bool
@@ -151,7 +151,7 @@ def test_reductions_equal_numpy_and_stay_on_the_device(
     assert_same(expected, outcome(lambda: host(getattr(np, name)(device, axis=axis, **options))))
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(
     hnp.arrays("float32", (4, 5), elements=st.floats(-9, 9, width=32)),
     hnp.arrays("int64", (4,), elements=st.integers(-5, 4)),
