@@ -537,7 +537,6 @@ def test_a_frozen_peer_is_compared_with_in_one_process(harness, tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
     run = harness.run()
     assert results_of(run, "slower")["throughput"]["summary"].startswith("regressed: ")
-    assert results_of(run, "steady")["throughput"]["outcome"] != "failed"
     assert "1 process," in results_of(run, "slower")["throughput"]["evidence"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
-from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -147,18 +146,19 @@ class SqlStore:
             found = found.where(HISTORY.c.key == key)
         if comparable is not None:
             found = found.where(HISTORY.c.comparable == comparable)
+        newest = [column.desc() for column in _ORDER]
+        found = found.order_by(*_ORDER if limit is None else newest)
         if limit is not None:
-            newest = (column.desc() for column in _ORDER)
-            found = found.order_by(*newest).limit(max(0, limit))
+            found = found.limit(max(0, limit))
         with self._database.read() as connection, collection_paused():
             if connection is None:
                 return ()
             read = [
-                (*row[:3], record)
+                record
                 for rows in connection.execute(found, execution_options=_IN_PARTS).partitions()
-                for row, record in zip(rows, _records(rows, source=self.where), strict=True)
+                for record in _records(rows, source=self.where)
             ]
-        return tuple(record for *_, record in sorted(read, key=itemgetter(0, 1, 2)))
+        return tuple(read if limit is None else reversed(read))
 
     def tails(
         self, wanted: Mapping[str, Collection[str]], *, run_id: str, created: str, limit: int
