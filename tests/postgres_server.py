@@ -101,7 +101,7 @@ class PostgresServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,  # a pipe would be kept open by the server
             cwd=self.folder,
-            timeout=60,
+            timeout=300,
             **_identity(),
         )
 

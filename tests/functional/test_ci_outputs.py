@@ -17,7 +17,7 @@ def run(workload: str, tmp_path: Path, **environ: str) -> subprocess.CompletedPr
         cwd=USER,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, "GITHUB_WORKSPACE": str(USER), **environ},
     )

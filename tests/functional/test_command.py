@@ -24,7 +24,7 @@ def harness():
             cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             **options,
         )
 
@@ -369,7 +369,7 @@ def test_a_reader_that_leaves_is_no_failure_of_the_workload(tmp_path):
         "echo ${PIPESTATUS[0]}"
     )
     done = subprocess.run(
-        ["bash", "-c", script], cwd=USER, capture_output=True, text=True, timeout=60, check=True
+        ["bash", "-c", script], cwd=USER, capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stdout.strip() == "0"
     assert done.stderr == ""
@@ -384,7 +384,7 @@ def test_a_full_standard_output_is_said_once(tmp_path):
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=300,
         )
     assert done.returncode == 2
     assert "standard output cannot be written" in done.stderr
@@ -406,7 +406,7 @@ def test_a_stopped_run_reports_what_is_finished(tmp_path, sent):
         if "sleeps" in line:
             break
     process.send_signal(sent)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 130, output
     (run,) = written(tmp_path)
     assert [each["workload"] for each in json.loads(run.read_text())["verdicts"]] == ["double"]

@@ -485,7 +485,7 @@ def test_being_stopped_leaves_nothing_behind_but_the_report(harness, tmp_path, n
     where = repository(tmp_path / "repository", perf=PERF, ops=ops())
     process = started(harness, where)
     process.send_signal(number)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=120)
     assert process.returncode == 130, output + errors
     assert "interrupted" in output
     assert "Traceback" not in errors
@@ -497,7 +497,7 @@ def test_what_a_killed_comparison_left_is_removed_by_the_next(harness, tmp_path)
     where = repository(tmp_path / "repository", perf=PERF, ops=ops())
     process = started(harness, where)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert len(git(where, "worktree", "list").splitlines()) == 2
     harness.compare(where, "--against", "main", "perf:PERF", *QUICK)
     harness.assert_nothing_left(where)
@@ -513,7 +513,7 @@ def test_a_comparison_that_is_running_is_left_alone_by_another(harness, tmp_path
         assert len(git(where, "worktree", "list").splitlines()) == 2
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 def test_another_interpreter_runs_what_is_installed_there(harness, tmp_path):

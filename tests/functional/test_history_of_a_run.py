@@ -23,7 +23,7 @@ def _harness(*arguments: object, **environment: str) -> subprocess.CompletedProc
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

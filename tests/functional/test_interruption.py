@@ -23,7 +23,7 @@ def test_an_interrupt_amid_the_imports_is_one_line(tmp_path, module, start):
         cwd=USER.parents[2],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 130, done.stderr
     assert done.stderr == "harness: interrupted\n"
@@ -37,7 +37,7 @@ def limited(tmp_path, *arguments):
         cwd=USER,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -31,7 +31,7 @@ def run(code: str, *, path: Path | None = None) -> str:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
     )
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ def harness(tmp_path):
             cwd=USER,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
 
     return run
@@ -111,7 +111,7 @@ def test_a_cancelled_job_keeps_what_is_done(tmp_path):
     while not process.stderr.readline().startswith("[0/"):
         pass
     os.kill(process.pid, signal.SIGTERM)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode == 130
     assert out.startswith("? INTERRUPTED  exit 130")
     assert "interrupted after 0 of 1 ops" in out

@@ -31,7 +31,7 @@ def run_in(tmp_path):
             cwd=USER,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             **more,
         )
 
@@ -148,7 +148,7 @@ def scripted(tmp_path, script):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(USER), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -323,7 +323,7 @@ def test_what_was_found_before_a_hang_is_kept(run_in, verdicts, tmp_path):
         cwd=USER,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 4, done.stdout + done.stderr
     verdict = verdicts()["hangs_when_timed"]
@@ -406,7 +406,7 @@ def test_a_killed_run_leaves_no_process_behind(tmp_path):
     process, numbers = started(tmp_path, "STARTS_AND_WAITS")
     until(lambda: numbers.exists() and len(numbers.read_text().split()) == 2)
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     until(lambda: all(map(gone, numbers.read_text().split())))
 
 
@@ -417,7 +417,7 @@ def test_a_hang_that_hears_nothing_can_be_interrupted_and_what_is_done_is_kept(t
         if "waits_in_c" in line:
             break
     process.send_signal(sent)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 130, output
     assert "after 1 of 2 cases" in output
     (run,) = (tmp_path / "reports").glob("*/run.json")
@@ -469,7 +469,7 @@ def command(tmp_path, verb, *names, options=()):
         cwd=USER,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -526,7 +526,7 @@ def test_a_limit_without_an_effect_is_refused(tmp_path, ref, option, other):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 2
     assert f"{option} has no effect with --against {ref}; use {other} SECONDS" in done.stderr

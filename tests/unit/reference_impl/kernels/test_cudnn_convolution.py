@@ -502,7 +502,7 @@ def loaded_by(code, folder):
         [sys.executable, "-c", f"{code}\n{told}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])},
     )

@@ -43,7 +43,7 @@ def _program(folder: Path, body: str, *arguments: str) -> list[str]:
 
 def _run(folder: Path, body: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = _program(folder, body, *arguments)
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def run(body: str) -> list[str]:
         [sys.executable, "-W", "ignore", "-c", _START + textwrap.dedent(body)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         cwd=_ROOT,
         check=False,
     )
@@ -167,7 +167,7 @@ def test_a_spawned_process_gets_arrays_pickled_which_is_counted_here(tmp_path: P
         [sys.executable, str(script)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": str(_ROOT)},
         check=False,
     )
