@@ -51,7 +51,7 @@ def time_case(
     """Time the case on its device, interleaved with its frozen peer where both run on the host.
 
     Nothing is recorded meanwhile. Both get the same arrays: with a copy for either, where the copies lay made the
-    ratio of two equal ops of 4 us differ by 2.5 % from one process to the next, and with one by 0.5 %. A peer that
+    ratio of two alike ops of 4 us differ by 2.5 % from one process to the next, and with one by 0.5 %. A peer that
     does not do the case's work is no yardstick: it is left out, and said to be. A GPU is watched through NVML where
     that can be read.
     """
